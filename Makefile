@@ -1,0 +1,55 @@
+# Needs Python 3.11 or newer and make; everything else goes into .venv, once.
+PYTHON  ?= python3
+MINIMUM := 3.11
+VENV    := .venv
+BIN     := $(VENV)/bin
+STAMP   := $(VENV)/.installed
+WORKERS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types unit format clean distclean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+demo: $(STAMP)  ## run examples/demo.py
+	$(BIN)/python examples/demo.py
+
+# Sub-makes keep the order, cheapest check first, under -j too.
+test: $(STAMP)  ## lint, types, then every test
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory types
+	@$(MAKE) --no-print-directory unit
+
+lint: $(STAMP)  ## ruff: rules and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)  ## mypy on src
+	$(BIN)/mypy
+
+unit: $(STAMP)  ## the tests alone (WORKERS=2 for two processes)
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+format: $(STAMP)  ## apply ruff's fixes and formatting
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove caches, compiled loops and build output; keep .venv
+	rm -rf build dist demo-output .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name $(VENV) -prune -o -type d -name __pycache__ -exec rm -rf {} +
+
+distclean: clean  ## remove .venv as well
+	rm -rf $(VENV)
+
+$(STAMP): pyproject.toml
+	@command -v "$(PYTHON)" >/dev/null 2>&1 || { \
+	  echo "resolvent needs Python $(MINIMUM) or newer, and '$(PYTHON)' was not found; try: make PYTHON=python$(MINIMUM)" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] < tuple(map(int, "$(MINIMUM)".split("."))))' || { \
+	  echo "resolvent needs Python $(MINIMUM) or newer, and '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1); try: make PYTHON=python$(MINIMUM)" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "'$(PYTHON)' cannot make virtual environments (no venv or ensurepip module); on Debian and Ubuntu install the package python3-venv" >&2; exit 1; }
+	@echo "Installing into $(VENV): once, and again when pyproject.toml changes."
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || "$(PYTHON)" -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@

@@ -1,0 +1,38 @@
+"""Regularized kernel methods with any convex loss, solved to a certified optimum."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from resolvent._solve import solve
+    from resolvent.grams import gram
+    from resolvent.losses import check_loss
+    from resolvent.problem import Problem, Solution, Status
+
+__version__ = "0.1.0"
+
+__all__ = ["Problem", "Solution", "Status", "check_loss", "gram", "solve"]
+
+_HOMES = {
+    "Problem": "problem",
+    "Solution": "problem",
+    "Status": "problem",
+    "check_loss": "losses",
+    "gram": "grams",
+    "solve": "_solve",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: Numba alone takes as long as scikit-learn."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

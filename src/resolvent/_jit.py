@@ -1,0 +1,105 @@
+"""Binding of losses and kernel panels, which are NamedTuples, into compiled loops.
+
+A loss or a panel is a NamedTuple whose methods are plain scalar Python. The generic functions
+below call those methods, interpreted (``value(loss, y, z)`` is ``loss.value(y, z)``) and, through
+Numba's ``@overload``, inside compiled code, where the method of the tuple's class is compiled
+into the loop. So a loop is written once and works for every loss and every panel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core.dispatcher import Dispatcher
+from numba.extending import overload, register_jitable
+
+from resolvent import _numeric
+
+__all__ = ["axpy", "compiled", "conjugate", "dot", "resolvent", "slope", "value"]
+
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+
+
+def _absent(obj: Any, *args: Any) -> Any:
+    raise TypeError("the class lacks a method that is needed here")
+
+
+def generic(name: str, default: Callable[..., Any] = _absent, **options: Any) -> Callable[..., Any]:
+    """Make ``f(obj, *args)``, which is ``obj.name(*args)`` in Python and in compiled code.
+
+    `default` is a function of the same arguments that stands in where the class has no such
+    method, `options` are for compiling it.
+    """
+
+    def function(obj: Any, *args: Any) -> Any:
+        return getattr(type(obj), name, default)(obj, *args)
+
+    def bind(obj: Any, *args: Any) -> Callable[..., Any]:
+        method = numba.njit(**OPTIONS | options)(getattr(obj.instance_class, name, default))
+
+        def call(obj: Any, *args: Any) -> Any:
+            return method(obj, *args)
+
+        return call
+
+    overload(function)(bind)
+    return function
+
+
+# Of a loss. Only value() is required together with either derivative() or both of the others.
+value = generic("value")
+derivative = generic("derivative")
+_root = register_jitable(_numeric.root_from(derivative, register_jitable(_numeric.bisect)))
+conjugate = generic("conjugate", _numeric.conjugate_from(value, derivative, _root))
+resolvent = generic("resolvent", _numeric.resolvent_from(derivative, _root))
+slope = generic("slope", _numeric.slope_from(resolvent))
+
+# Of a panel, which gives access to some rows of the kernel matrix (see resolvent.grams).
+dot = generic("dot", fastmath={"contract", "reassoc"})  # so that its sum is vectorised
+axpy = generic("axpy")
+
+
+def _source_digest() -> str:
+    """Digest of the package's own source, so that an upgrade never runs old machine code."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+DIGEST = _source_digest()
+
+
+class compiled:
+    """Compile a loop whose first argument is a loss.
+
+    Machine code for the package's own losses is kept on disk. Numba looks only at the file of the
+    loop to decide whether that code is still good, so (1) the stamp it compares is replaced by a
+    digest of the whole package, and (2) a user's loss, which may be edited at any time, is compiled
+    afresh in each process.
+    """
+
+    def __init__(self, loop: Callable[..., Any]) -> None:
+        self.fresh = numba.njit(**OPTIONS)(loop)
+        try:
+            self.cached = numba.njit(cache=True, **OPTIONS)(loop)
+        except RuntimeError:  # no writable place for the cache: go without
+            self.cached = self.fresh
+        if isinstance(self.cached, Dispatcher) and self.cached is not self.fresh:
+            self.cached._cache._cache_file._source_stamp = DIGEST
+        self.__doc__ = loop.__doc__
+        self.__name__ = loop.__name__
+        self.py_func = loop
+
+    def __call__(self, loss: Any, *args: Any) -> Any:
+        return (self.cached if _own(loss) else self.fresh)(loss, *args)
+
+
+def _own(loss: Any) -> bool:
+    """Whether a loss, and each loss inside it, is a class of this package."""
+    inside = all(_own(part) for part in loss if isinstance(part, tuple))
+    return inside and type(loss).__module__.partition(".")[0] == __package__

@@ -1,0 +1,158 @@
+"""The functional interface: one call that solves a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from resolvent.problem import Array, Problem, Record, Solution
+from resolvent.solvers.coordinate_descent import coordinate_descent
+from resolvent.solvers.fixed_point import fixed_point
+from resolvent.solvers.iterate import iterate
+
+MAX_ITER = {"coordinate_descent": 10_000, "fixed_point": 100_000}
+
+
+def solve(
+    loss: Any,
+    K: Any,
+    y: ArrayLike,
+    C: ArrayLike = 1.0,
+    *,
+    sample_weight: ArrayLike | None = None,
+    fit_intercept: bool = False,
+    solver: str = "auto",
+    rule: Any = "permuted",
+    alpha: Any = "spectral",
+    accelerate: bool = True,
+    stop: str = "gap",
+    tol: float = 1e-5,
+    max_iter: int | None = None,
+    time_limit: float | None = None,
+    start: Any = None,
+    callback: Callable[[Record], bool | None] | None = None,
+    on_interrupt: str = "raise",
+    random_state: Any = None,
+) -> Solution:
+    """Minimise sum_i C_i L(y_i, (Kc)_i) + c'Kc / 2 to a certified optimum.
+
+    Parameters
+    ----------
+    loss : str or loss
+        A name in :data:`resolvent.losses.LOSSES`, or an instance, also of a class of your own.
+    K : array-like of shape (n, n) or Gram
+        Symmetric positive semidefinite matrix, or what :func:`resolvent.gram` returns.
+    y : array-like of shape (n,) or (n, m)
+        Targets; -1 and +1 for classification losses. Columns are independent problems on one
+        kernel, solved together.
+    C : float or array-like, default=1.0
+        Weight of the loss against the penalty, 1 / lambda. A vector gives each row (or, for m
+        columns, each problem) its own; an (n, m) array each target.
+    sample_weight : array-like of shape (n,), optional
+        Factors of C; 2 is the row twice, 0 the row absent.
+    fit_intercept : bool, default=False
+        Whether to add an unpenalised offset to the scores.
+    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+        "auto" is coordinate descent.
+    rule : {"permuted", "cyclic", "aitken"}, array of int or callable, default="permuted"
+        Coordinate descent: the order of updates. An array is the order of each sweep, a callable
+        maps the number of the sweep to its order; each must visit every coordinate.
+    alpha : {"spectral", "trace", "jacobi"}, float or array-like, default="spectral"
+        Fixed point: the step, 1 / norm(K), 1 / trace(K), or given in (0, 2 / norm(K)). "jacobi"
+        gives each coordinate its own, in proportion to 1 / k_ii.
+    accelerate : bool, default=True
+        Whether to extrapolate (fixed point) and to finish by Newton steps on the free coefficients
+        (both); False is the paper's plain iteration.
+    stop : {"gap", "step"}, default="gap"
+        Stop when the duality gap is at most ``tol * max(|primal|, |dual|)``, or by the paper's
+        rule, when the largest change of a coefficient is below `tol`.
+    tol : float, default=1e-5
+        The tolerance; 0 solves to the limit of rounding.
+    max_iter : int, optional
+        Largest number of iterations: sweeps (default 10,000) or fixed-point steps (100,000).
+    time_limit : float, optional
+        Seconds after which the best result so far is returned.
+    start : array-like or Solution, optional
+        Coefficients to start from, also of a problem with another C.
+    callback : callable, optional
+        Called with a `Record` at each certification; a true result stops the solver.
+    on_interrupt : {"raise", "return"}, default="raise"
+        What Ctrl-C does: raise KeyboardInterrupt, or return the best result so far.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the permuted rule; None is a fixed seed, so that results can be repeated.
+
+    Returns
+    -------
+    Solution
+        Coefficients, scores, offset, objective, bound, gap, status and history.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If it stopped before the tolerance; the result has its honest gap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from resolvent import gram, solve
+    >>> X = np.linspace(-1, 1, 40)[:, None]
+    >>> y = np.sign(X[:, 0] - 0.2)
+    >>> solution = solve("hinge", gram(X, kernel="rbf", gamma=2.0), y, C=10.0)
+    >>> solution.status.name
+    'CONVERGED'
+    >>> bool(solution.gap <= 1e-5 * solution.primal)
+    True
+    """
+    problem = Problem(loss, K, y, C, sample_weight, fit_intercept)
+    _check_choice("solver", solver, ("auto", *MAX_ITER))
+    _check_choice("stop", stop, ("gap", "step"))
+    _check_choice("on_interrupt", on_interrupt, ("raise", "return"))
+    _check_number("tol", tol, "0 solves to the limit of rounding")
+    if stop == "step" and tol == 0:
+        raise ValueError("tol=0 with stop='step' would never end; give a positive tol.")
+    if time_limit is not None:
+        _check_number("time_limit", time_limit, "it is in seconds")
+    if solver == "auto":
+        solver = "coordinate_descent"
+    if max_iter is None:
+        max_iter = MAX_ITER[solver]
+    elif isinstance(max_iter, bool) or int(max_iter) != max_iter or max_iter < 1:
+        raise ValueError(f"max_iter={max_iter!r} must be a whole number, at least 1.")
+    if solver == "fixed_point":
+        steps = fixed_point(problem, alpha, accelerate)
+    else:
+        steps = coordinate_descent(problem, rule, random_state)
+    return iterate(
+        problem,
+        steps,
+        _starting_point(problem, start),
+        stop=stop,
+        tol=tol,
+        max_iter=int(max_iter),
+        time_limit=time_limit,
+        accelerate=accelerate,
+        callback=callback,
+        on_interrupt=on_interrupt,
+    )
+
+
+def _starting_point(problem: Problem, start: Any) -> Array:
+    """Coefficients to start from, inside the domain of the dual."""
+    if start is None:
+        return np.zeros((problem.m, problem.n))
+    coef = problem.rows(start.coef if isinstance(start, Solution) else start)
+    scores = problem.gram.product(coef)
+    return np.array([problem.resolvent_step(j, coef[j], scores[j])[0] for j in range(problem.m)])
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} is unknown; choose one of {', '.join(choices)}.")
+
+
+def _check_number(name: str, value: Any, remark: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value >= 0:
+        raise ValueError(f"{name}={value!r} must be a number, at least 0 ({remark}).")

@@ -1,0 +1,88 @@
+"""Access to the kernel matrix K, through one interface (`Gram`) however K is stored.
+
+`gram` builds one from data and a kernel, `as_gram` takes a matrix. A row of K, or its computation,
+is the unit of work; everything is cut into parts that leave Ctrl-C and time limits their turn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy import sparse
+
+from resolvent.grams.base import Gram
+from resolvent.grams.memory import parse_memory
+from resolvent.grams.rows import ComputedGram, DenseGram, RowGram
+from resolvent.kernels import Linear, make_kernel
+
+__all__ = ["ComputedGram", "DenseGram", "Gram", "RowGram", "as_gram", "gram", "parse_memory"]
+
+
+def gram(
+    X: Any,
+    kernel: Any = "rbf",
+    *,
+    gamma: Any = "scale",
+    degree: int = 3,
+    coef0: float = 0.0,
+    memory_limit: Any = None,
+    dtype: Any = None,
+) -> Gram:
+    """Build the kernel matrix of data, without necessarily computing or storing it.
+
+    Parameters
+    ----------
+    X : array-like or scipy sparse matrix of shape (n, d), or sequence of n objects
+        Data, one sample a row; objects of any kind for a function kernel; the kernel matrix itself
+        for ``kernel="precomputed"``.
+    kernel : str, Kernel or callable
+        A name in `resolvent.kernels.KERNELS`, "precomputed", a kernel such as ``RBF(gamma=0.5)``,
+        or a function ``(A, B) -> matrix``. The linear kernel is never formed.
+    gamma : {"scale", "auto"} or float
+        Parameter of the named kernels that have it: "scale" is 1 / (d var(X)), "auto" is 1 / d.
+    degree : int
+        Degree of "poly".
+    coef0 : float
+        Parameter of "poly" and "sigmoid".
+    memory_limit : int, str or None
+        Bytes, or a string such as "1GB", that rows of K may take; what does not fit is computed
+        again when it is needed. None: a quarter of the free memory.
+    dtype : {None, "float32", "float64"}
+        Precision of K. None: float32 if X is, otherwise float64.
+
+    Returns
+    -------
+    Gram
+    """
+    if isinstance(kernel, str) and kernel == "precomputed":
+        return _dense(X, dtype)
+    kernel = make_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0, X=X)
+    if isinstance(kernel, Linear):
+        from resolvent.grams.linear import LinearGram  # here, because it imports Numba
+
+        return LinearGram(X, bias=kernel.bias, dtype=dtype)
+    return ComputedGram(X, kernel, memory_limit=memory_limit, dtype=dtype)
+
+
+def as_gram(K: Any) -> Gram:
+    """Return a gram as it is, and make one of a symmetric matrix.
+
+    Parameters
+    ----------
+    K : Gram or array-like of shape (n, n)
+        The kernel matrix; a memory map is read where it lies.
+
+    Returns
+    -------
+    Gram
+    """
+    return K if isinstance(K, Gram) else _dense(K, None)
+
+
+def _dense(K: Any, dtype: Any) -> DenseGram:
+    if sparse.issparse(K):
+        raise TypeError(
+            "K is a sparse matrix, and kernel matrices must be dense: pass K.toarray(), or, if it "
+            "holds data rather than kernel values, gram(X, kernel=...), which takes sparse X."
+        )
+    return DenseGram(K, dtype)

@@ -1,0 +1,112 @@
+"""The interface through which everything else sees the kernel matrix K."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+__all__ = ["CHUNK_WORK", "Gram"]
+
+# Multiply-adds of one stretch of compiled coordinate updates, about 50 ms: Python sees Ctrl-C,
+# time limits and other threads in between.
+CHUNK_WORK = 30_000_000
+
+
+class Gram(ABC):
+    """A symmetric positive semidefinite n x n matrix K, however it is stored or computed.
+
+    Solvers keep a *state*, from which the scores z = K c follow at once: z itself where rows of K
+    are at hand, w = X'c for a linear kernel (Algorithms 1 and 2 of the paper). Sums are in float64
+    whatever the precision of K.
+
+    A solver that sees K only through products needs `product`; one that moves single coordinates
+    takes them from `chunks`, which gives the coordinates together with a *panel*, a NamedTuple
+    with two methods that compile (call them by `resolvent._jit.dot` and `axpy`):
+
+    ``dot(state, i)``
+        the score z_i, from the state, a float64 vector;
+    ``axpy(state, i, h)``
+        the move c_i += h: the state changes in place.
+
+    A panel is good for the coordinates that came with it.
+
+    Attributes
+    ----------
+    n : int
+        Number of coordinates.
+    dtype : numpy dtype
+        Precision of the values of K, or of X: float32 or float64.
+    diagonal : ndarray of shape (n,)
+        Diagonal of K in float64: finite, not negative.
+    row_cost : int
+        Multiply-adds of one coordinate update.
+    noise : float
+        Relative error of a value of K from one access to the next: 0 where K is stored or exact,
+        the rounding of `dtype` where it is computed again, in products of other shapes.
+    """
+
+    n: int
+    dtype: np.dtype[Any]
+    diagonal: np.ndarray
+    row_cost: int
+    noise: float = 0.0
+
+    @property
+    def trace(self) -> float:
+        """Sum of the diagonal, an upper bound of the spectral norm of K."""
+        return float(self.diagonal.sum())
+
+    @abstractmethod
+    def state(self, coef: np.ndarray) -> np.ndarray:
+        """State of each row of coefficients: (m, n) -> a new C-contiguous (m, p), float64.
+
+        Only the rows of K that belong to nonzero coefficients are used.
+        """
+
+    @abstractmethod
+    def scores(self, state: np.ndarray) -> np.ndarray:
+        """Scores z = K c of each row of a state: (m, p) -> (m, n). It may be the state itself."""
+
+    def product(self, coef: np.ndarray) -> np.ndarray:
+        """Scores z = K c of each row of coefficients: (m, n) -> (m, n), float64."""
+        return self.scores(self.state(coef))
+
+    @abstractmethod
+    def chunks(self, order: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
+        """Cut a sequence of coordinates into parts of bounded work, each with its panel."""
+
+    @abstractmethod
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Submatrix of K as a new float64 array."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n={self.n}, dtype={self.dtype})"
+
+
+def checked_diagonal(diagonal: np.ndarray) -> np.ndarray:
+    """Return the diagonal in float64, or say why it is not that of a kernel matrix."""
+    diagonal = np.array(diagonal, np.float64)
+    if not np.isfinite(diagonal).all():
+        i = int(np.flatnonzero(~np.isfinite(diagonal))[0])
+        raise ValueError(f"K[{i}, {i}] is {diagonal[i]}: scale the data so that K stays finite.")
+    if diagonal.min() < 0:
+        i = int(diagonal.argmin())
+        raise ValueError(
+            f"K[{i}, {i}] is {diagonal[i]:.6g}, but the diagonal of a positive semidefinite matrix "
+            "is not negative: use another kernel, or other parameters of it."
+        )
+    return diagonal
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """View of an array that cannot be written to.
+
+    Numba compiles a loop anew for arrays that cannot be written to, such as memory maps; showing it
+    only such arrays leaves one version.
+    """
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view

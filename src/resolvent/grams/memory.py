@@ -1,0 +1,73 @@
+"""How much memory there is, and how much of it may be used."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+__all__ = ["free_memory", "parse_memory"]
+
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+BINARY_UNITS = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+def parse_memory(limit: Any) -> int:
+    """Read a number of bytes.
+
+    Parameters
+    ----------
+    limit : int, float, str or None
+        Bytes, or a string such as "512MiB" or "1.5 GB" (units of 1000; MiB and the like of 1024).
+        None is a quarter of the memory that is free.
+
+    Returns
+    -------
+    int
+    """
+    if limit is None:
+        return free_memory() // 4
+    size = math.nan
+    if isinstance(limit, str):
+        match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgt]?i?)b?\s*", limit.lower())
+        if match:
+            size = float(match[1]) * (UNITS | BINARY_UNITS).get(match[2], math.nan)
+    elif not isinstance(limit, bool) and isinstance(limit, Real):
+        size = float(limit)
+    if not 1 <= size < math.inf:
+        raise ValueError(
+            f"memory_limit={limit!r} is not an amount of memory: give bytes as a positive number, "
+            "a string such as '512MiB' or '1.5GB', or None for a quarter of the free memory."
+        )
+    return int(size)
+
+
+def free_memory() -> int:
+    """Bytes of memory that this process can still use without swapping."""
+    free = [size for size in (_of_machine(), _of_container()) if size is not None]
+    return min(free, default=2**32)
+
+
+def _of_machine() -> int | None:
+    try:
+        found = re.search(r"^MemAvailable:\s*(\d+) kB", Path("/proc/meminfo").read_text(), re.M)
+        if found:
+            return int(found[1]) * 1024
+    except OSError:
+        pass
+    try:  # systems without /proc: half of all memory is a guess on the safe side
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _of_container() -> int | None:
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit = int((group / "memory.max").read_text())  # "max" is no limit
+        return max(0, limit - int((group / "memory.current").read_text()))
+    except (OSError, ValueError):
+        return None

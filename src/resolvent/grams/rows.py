@@ -1,0 +1,319 @@
+"""Kernel matrices that give rows: stored (`DenseGram`) or computed on demand (`ComputedGram`)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from resolvent._threads import one_blas_thread, run
+from resolvent.grams.base import CHUNK_WORK, Gram, checked_diagonal, read_only
+from resolvent.grams.memory import parse_memory
+from resolvent.kernels import Kernel
+from resolvent.kernels.points import Points, check_dtype, split
+
+__all__ = ["ComputedGram", "DenseGram", "RowGram", "RowPanel"]
+
+# Work on K goes by tiles of so many rows and columns: large enough for BLAS to be at its best,
+# small enough that the passes over a tile find it in the cache and Ctrl-C need not wait.
+TILE_ROWS = 256
+TILE_COLUMNS = 2048
+
+# Rows that a gram must be able to hold for its computation to make sense.
+LEAST_ROWS = 16
+
+
+class RowPanel(NamedTuple):
+    """Rows of K; the state is z = K c.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (r, n)
+        Rows of K, float32 or float64.
+    slot : ndarray of shape (n,), int64
+        Where in `rows` the row of a coordinate is.
+    """
+
+    rows: np.ndarray
+    slot: np.ndarray
+
+    def dot(self, state: Any, i: int) -> Any:
+        return state[i]
+
+    def axpy(self, state: Any, i: int, h: float) -> None:
+        row = self.rows[self.slot[i]]
+        for j in range(row.size):
+            state[j] += h * row[j]
+
+
+class RowGram(Gram):
+    """What is common to matrices that give rows.
+
+    A subclass sets the attributes of `Gram` and
+
+    ``_slot`` : ndarray of shape (n,), int64
+        Where a row is kept for good, -1 if it is not;
+    ``_part`` : int
+        How many rows may be fetched at a time.
+    """
+
+    _slot: np.ndarray
+    _part: int
+
+    @abstractmethod
+    def fetch(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of K, with where each coordinate of `index` is in them."""
+
+    def state(self, coef: np.ndarray) -> np.ndarray:
+        coef = np.asarray(coef, np.float64)
+        result = np.zeros((len(coef), self.n))
+        support = np.flatnonzero(coef.any(axis=0))
+        # Rows that are kept are taken in the order in which they lie in memory.
+        support = support[np.argsort(self._slot[support], kind="stable")]
+        with one_blas_thread():
+            for part in split(support, min(4 * TILE_ROWS, self._part)):
+                rows, slot = self.fetch(part)
+                _add_product(result, coef[:, part], rows, slot[part])
+        return result
+
+    def scores(self, state: np.ndarray) -> np.ndarray:
+        return state
+
+    def chunks(self, order: np.ndarray) -> Iterator[tuple[np.ndarray, RowPanel]]:
+        for part in split(np.asarray(order, np.int64), self._part):
+            rows, slot = self.fetch(part)
+            yield part, RowPanel(read_only(rows), read_only(slot))
+
+
+def _add_product(result: np.ndarray, coef: np.ndarray, rows: np.ndarray, where: np.ndarray) -> None:
+    """Add coef @ rows[where] to the result, in float64, by tiles."""
+    low, high = int(where.min()), int(where.max()) + 1
+    consecutive = high - low <= 2 * len(where)
+    index: Any = where
+    if consecutive:
+        # Nearly so: zeros for the rows between cost less than a copy of the others.
+        spread = np.zeros((len(coef), high - low))
+        spread[:, where - low] = coef
+        coef, index = spread, slice(low, high)
+
+    def add(start: int, stop: int) -> None:
+        result[:, start:stop] += coef @ rows[index, start:stop].astype(np.float64, copy=False)
+
+    step = max(64, TILE_ROWS * TILE_COLUMNS // (high - low if consecutive else len(where)))
+    run(add, [(s, s + step) for s in range(0, rows.shape[1], step)], parallel=True)
+
+
+class DenseGram(RowGram):
+    """A kernel matrix that is given, in memory or in a memory-mapped file.
+
+    The matrix is not copied if it is contiguous and of float32 or float64. All of it is read once,
+    to check that it is finite and symmetric.
+
+    Parameters
+    ----------
+    K : array-like of shape (n, n)
+        Symmetric positive semidefinite matrix.
+    dtype : {None, "float32", "float64"}
+        Precision to convert to. None: float32 stays float32, all else becomes float64.
+    """
+
+    def __init__(self, K: Any, dtype: Any = None) -> None:
+        matrix = np.asarray(K)
+        if matrix.dtype.kind not in "biufO":
+            raise ValueError(f"K of dtype {matrix.dtype} is not a matrix of real numbers.")
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
+            raise ValueError(
+                f"K has shape {matrix.shape}, but a kernel matrix is square with at least one row: "
+                "for data X rather than K, build gram(X, kernel=...)."
+            )
+        if dtype is None:
+            dtype = np.float32 if matrix.dtype == np.float32 else np.float64
+        matrix = matrix.astype(check_dtype(dtype), copy=False)
+        self.diagonal = checked_diagonal(matrix.diagonal())
+        _check_symmetric(matrix, float(self.diagonal.max()))
+        if matrix.flags.f_contiguous:
+            matrix = matrix.T  # K is symmetric
+        self.matrix = read_only(np.ascontiguousarray(matrix))
+        self.n = self.row_cost = len(matrix)
+        self.dtype = matrix.dtype
+        self._slot = np.arange(self.n)
+        self._part = max(1, CHUNK_WORK // self.n)
+
+    def fetch(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.matrix, self._slot
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return self.matrix[np.ix_(rows, columns)].astype(np.float64, copy=False)
+
+
+def _check_symmetric(K: np.ndarray, largest: float) -> None:
+    """Refuse a matrix that is not finite, or not symmetric up to rounding.
+
+    In double precision the tolerance admits matrices that were computed in single precision.
+    """
+    tol = 1e-5 if K.dtype == np.float32 else 1e-6
+    size = 512  # two tiles fit the cache
+    for top in range(0, len(K), size):
+        for left in range(0, top + 1, size):
+            lower = K[top : top + size, left : left + size]
+            upper = K[left : left + size, top : top + size].T
+            with np.errstate(invalid="ignore", over="ignore"):
+                difference = np.abs(lower - upper)
+            extent = max(largest, float(lower.max()), -float(lower.min()))
+            if difference.max() <= tol * extent < np.inf:
+                continue
+            for tile, offset in ((lower, (top, left)), (upper.T, (left, top))):
+                for i, j in np.argwhere(~np.isfinite(tile))[:1] + offset:
+                    raise ValueError(f"K[{i}, {j}] is {K[i, j]}: all of K must be finite.")
+            i, j = np.argwhere(difference == difference.max())[0] + (top, left)
+            raise ValueError(
+                f"K is not symmetric: K[{i}, {j}] = {K[i, j]:.9g} but K[{j}, {i}] = {K[j, i]:.9g}. "
+                "If the difference is harmless, pass (K + K.T) / 2."
+            )
+
+
+class ComputedGram(RowGram):
+    """A kernel matrix whose rows are computed from the data when they are needed.
+
+    As many rows as the memory limit allows are kept, first come, for good: sweeps over all
+    coordinates visit all other rows before they return to one, so that keeping the latest rows
+    would never find one. The others are computed again at each visit, many at a time.
+
+    It may be used by several threads at once.
+
+    Parameters
+    ----------
+    X : array-like or scipy sparse matrix of shape (n, d), or sequence of n objects
+        Data, one sample a row.
+    kernel : Kernel
+        The kernel.
+    memory_limit : int, str or None
+        Bytes, or a string such as "1GB", for rows of K; working space of some megabytes and what
+        is derived from X (about its size) come on top. None: a quarter of the free memory.
+    dtype : {None, "float32", "float64"}
+        Precision of K. None: float32 if X is, otherwise float64.
+    """
+
+    def __init__(self, X: Any, kernel: Kernel, memory_limit: Any = None, dtype: Any = None) -> None:
+        limit = parse_memory(memory_limit)
+        self.kernel = kernel
+        self.points = Points(X, dtype, numeric=kernel.numeric)
+        self.n = self.row_cost = n = len(self.points)
+        self.dtype = self.points.dtype
+        with np.errstate(over="ignore", invalid="ignore"):
+            # rounded as the rows are, so that it is the diagonal of the matrix solved with
+            self.diagonal = checked_diagonal(kernel.diagonal(self.points).astype(self.dtype))
+
+        row_bytes = n * self.dtype.itemsize
+        afford, least = limit // row_bytes, min(n, LEAST_ROWS)
+        if afford < least:
+            raise ValueError(
+                f"memory_limit={memory_limit!r} is too small: {least} rows of the kernel matrix of "
+                f"{n} samples take {least * row_bytes} bytes; give at least that."
+            )
+        self._part = max(1, CHUNK_WORK // n)
+        keep = n
+        if afford < n:  # then a quarter of the memory, at most, is for rows in passing
+            self._part = min(self._part, 4 * TILE_ROWS, max(least // 2, afford // 4))
+            keep = afford - self._part
+        self._kept = np.empty((keep, n), self.dtype)  # memory is not touched before it is used
+        self._slot = np.full(n, -1, np.int64)
+        self._count = 0
+        self._lock = Lock()
+        self._limit = limit
+        self._tiles = self._cut(np.arange(n))
+        self._check_symmetric()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ComputedGram, (self.points.values, self.kernel, self._limit, self.dtype)
+
+    def fetch(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self._slot[index].min() < 0:
+            index = np.unique(index)
+            self._keep(index)
+        where = self._slot[index]
+        kept = where >= 0
+        if kept.all():
+            return self._kept, self._slot
+        # Rows in passing belong to the caller, so that callers do not get in each other's way.
+        index = np.concatenate([index[kept], index[~kept]])
+        rows = np.empty((len(index), self.n), self.dtype)
+        count = np.count_nonzero(kept)
+        np.take(self._kept, where[kept], axis=0, out=rows[:count])
+        self._compute(index[count:], rows[count:])
+        slot = np.full(self.n, -1, np.int64)
+        slot[index] = np.arange(len(index))
+        return rows, slot
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        rows, columns = np.asarray(rows), np.asarray(columns)
+        result = np.empty((len(rows), len(columns)))
+        where = self._slot[rows]
+        kept = where >= 0
+        result[kept] = self._kept[np.ix_(where[kept], columns)]
+        if not kept.all():
+            computed = np.empty((np.count_nonzero(~kept), len(columns)), self.dtype)
+            self._evaluate(rows[~kept], self._cut(columns), computed)
+            result[~kept] = computed
+        same = rows[:, None] == columns
+        result[same] = np.broadcast_to(self.diagonal[columns], same.shape)[same]
+        return result
+
+    def _keep(self, index: np.ndarray) -> None:
+        """Compute and keep as many of the rows as there is room for."""
+        with self._lock:
+            new = index[self._slot[index] < 0][: len(self._kept) - self._count]
+            end = self._count + len(new)
+            self._compute(new, self._kept[self._count : end])
+            self._slot[new] = np.arange(self._count, end)  # only now: Ctrl-C may come before
+            self._count = end
+
+    def _compute(self, index: np.ndarray, out: np.ndarray) -> None:
+        """Compute rows of K."""
+        self._evaluate(index, self._tiles, out)
+        out[np.arange(len(index)), index] = self.diagonal[index]
+
+    def _cut(self, columns: np.ndarray) -> list[Points]:
+        """Cut the points of these columns into tiles."""
+        if len(columns) == self.n:  # a slice is a view
+            starts = range(0, self.n, TILE_COLUMNS)
+            return [self.points.take(slice(s, s + TILE_COLUMNS)) for s in starts]
+        return [self.points.take(part) for part in split(columns, TILE_COLUMNS)]
+
+    def _evaluate(self, index: np.ndarray, tiles: list[Points], out: np.ndarray) -> None:
+        """Kernel values between some points and those of the tiles, tile by tile."""
+        items = []
+        for start in range(0, len(index), TILE_ROWS):
+            a = self.points.take(index[start : start + TILE_ROWS])
+            left = 0
+            for b in tiles:
+                items.append((a, b, out[start : start + len(a), left : left + len(b)]))
+                left += len(b)
+        run(self._evaluate_tile, items, self.kernel.parallel)
+
+    def _evaluate_tile(self, a: Points, b: Points, out: np.ndarray) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            tile = self.kernel.evaluate(a, b)
+            total = tile.sum()
+        if not np.isfinite(total) and not np.isfinite(tile).all():
+            raise ValueError(
+                f"the kernel {self.kernel} is not finite in {self.dtype} on these data: "
+                "scale the data, or use dtype='float64'."
+            )
+        out[:] = tile
+
+    def _check_symmetric(self) -> None:
+        """Compare a few values k(a, b) and k(b, a): a function from outside may be anything."""
+        index = np.unique(np.linspace(0, self.n - 1, 8).astype(np.int64))
+        K = np.empty((len(index), len(index)), self.dtype)
+        self._evaluate(index, self._cut(index), K)
+        difference = np.abs(K - K.T)
+        i, j = np.unravel_index(difference.argmax(), K.shape)
+        if difference[i, j] > 1e-4 * np.abs(K).max():
+            raise ValueError(
+                f"the kernel {self.kernel} is not symmetric: for samples {index[i]} and {index[j]} "
+                f"it is {K[i, j]:.9g}, in the other order {K[j, i]:.9g}."
+            )

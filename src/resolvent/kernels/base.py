@@ -1,0 +1,183 @@
+"""What a kernel is, and how kernels are combined."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from resolvent.kernels.points import Points
+
+__all__ = ["Constant", "Kernel", "Product", "Scaled", "Sum", "check_number", "is_number"]
+
+
+class Kernel(ABC):
+    """A kernel function. Subclasses are frozen dataclasses of their parameters."""
+
+    __array_ufunc__ = None  # so that a NumPy number times a kernel is left to the kernel
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the kernel needs numbers, rather than objects of any kind."""
+        return any(part.numeric for part in self.parts) if self.parts else True
+
+    @property
+    def parallel(self) -> bool:
+        """Whether the kernel may be evaluated by several threads at a time."""
+        return all(part.parallel for part in self.parts)
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The kernels that this one is made of."""
+        return ()
+
+    @abstractmethod
+    def evaluate(self, a: Points, b: Points) -> np.ndarray:
+        """Kernel matrix between two sets of points: a new array of the points' dtype."""
+
+    @abstractmethod
+    def diagonal(self, points: Points) -> np.ndarray:
+        """Values k(x, x), float64."""
+
+    def __call__(self, A: Any, B: Any = None) -> np.ndarray:
+        """Kernel matrix between the rows of A and those of B.
+
+        Parameters
+        ----------
+        A, B : array-like or scipy sparse matrix, or sequence of objects
+            Data, one sample a row. B is A if it is not given.
+
+        Returns
+        -------
+        ndarray of shape (len(A), len(B))
+            Of float32 if A is, otherwise of float64.
+        """
+        a = Points(A, numeric=self.numeric)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if B is not None:
+                return self.evaluate(a, a.like(B))
+            K = self.evaluate(a, a)
+            np.fill_diagonal(K, self.diagonal(a))
+        return K
+
+    def __add__(self, other: Any) -> Kernel:
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Any) -> Kernel:
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
+
+    __rmul__ = __mul__
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite real number; True and False are not."""
+    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+
+
+def check_number(
+    kernel: Kernel, name: str, *, least: float = -math.inf, above: bool = False
+) -> None:
+    """Make the field `name` a float, or say what is wrong with it."""
+    value = getattr(kernel, name)
+    if not is_number(value) or value < least or (above and value == least):
+        bound = "" if least == -math.inf else f" {'above' if above else 'of at least'} {least:g}"
+        raise ValueError(
+            f"{name}={value!r} of {type(kernel).__name__} must be a finite number{bound}."
+        )
+    # A dataclass of floats compares, hashes and prints the same however the number was given.
+    object.__setattr__(kernel, name, float(value))
+
+
+@dataclass(frozen=True)
+class Constant(Kernel):
+    """The kernel that is the same for all pairs: added to another it is a penalised offset.
+
+    Parameters
+    ----------
+    value : float
+        Not negative.
+    """
+
+    value: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number(self, "value", least=0)
+
+    @property
+    def numeric(self) -> bool:
+        return False
+
+    def evaluate(self, a: Points, b: Points) -> np.ndarray:
+        return np.full((len(a), len(b)), self.value, a.dtype)
+
+    def diagonal(self, points: Points) -> np.ndarray:
+        return np.full(len(points), self.value)
+
+
+@dataclass(frozen=True)
+class Sum(Kernel):
+    """The sum of two kernels, ``left + right``."""
+
+    left: Kernel
+    right: Kernel
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        return self.left, self.right
+
+    def evaluate(self, a: Points, b: Points) -> np.ndarray:
+        K = self.left.evaluate(a, b)
+        K += self.right.evaluate(a, b)
+        return K
+
+    def diagonal(self, points: Points) -> np.ndarray:
+        return self.left.diagonal(points) + self.right.diagonal(points)
+
+
+@dataclass(frozen=True)
+class Product(Kernel):
+    """The product of two kernels, ``left * right``."""
+
+    left: Kernel
+    right: Kernel
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        return self.left, self.right
+
+    def evaluate(self, a: Points, b: Points) -> np.ndarray:
+        K = self.left.evaluate(a, b)
+        K *= self.right.evaluate(a, b)
+        return K
+
+    def diagonal(self, points: Points) -> np.ndarray:
+        return self.left.diagonal(points) * self.right.diagonal(points)
+
+
+@dataclass(frozen=True)
+class Scaled(Kernel):
+    """A kernel times a positive number, ``factor * kernel``."""
+
+    kernel: Kernel
+    factor: float
+
+    def __post_init__(self) -> None:
+        check_number(self, "factor", least=0, above=True)
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        return (self.kernel,)
+
+    def evaluate(self, a: Points, b: Points) -> np.ndarray:
+        K = self.kernel.evaluate(a, b)
+        K *= self.factor
+        return K
+
+    def diagonal(self, points: Points) -> np.ndarray:
+        return self.factor * self.kernel.diagonal(points)

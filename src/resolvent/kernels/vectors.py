@@ -1,0 +1,219 @@
+"""Kernels of vectors, which are functions of their inner product or of their distance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from resolvent.kernels.base import Kernel, check_number, is_number
+from resolvent.kernels.points import TOLERANCE, Points
+
+__all__ = ["RBF", "Cosine", "Laplacian", "Linear", "Matern", "Polynomial", "Sigmoid"]
+
+
+@dataclass(frozen=True)
+class RBF(Kernel):
+    """The Gaussian kernel exp(-gamma |a - b|^2).
+
+    Parameters
+    ----------
+    gamma : float
+        Positive; the inverse of twice the square of the length scale.
+    """
+
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number(self, "gamma", least=0, above=True)
+
+    def evaluate(self, a: Points, b: Points) -> np.ndarray:
+        K = a.sq_distances(b, scale=self.gamma)
+        np.negative(K, out=K)
+        return np.exp(K, out=K)
+
+    def diagonal(self, points: Points) -> np.ndarray:
+        return np.ones(len(points))
+
+
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    """The kernel exp(-gamma |a - b|_1), with the sum of absolute differences.
+
+    Parameters
+    ----------
+    gamma : float
+        Positive.
+    """
+
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number(self, "gamma", least=0, above=True)
+
+    def evaluate(self, a: Points, b: Points) -> np.ndarray:
+        K = a.l1_distances(b)
+        K *= -self.gamma
+        return np.exp(K, out=K)
+
+    def diagonal(self, points: Points) -> np.ndarray:
+        return np.ones(len(points))
+
+
+@dataclass(frozen=True)
+class Matern(Kernel):
+    """The Matérn kernel, with r = sqrt(2 nu) |a - b| / length_scale.
+
+    It is exp(-r) for nu = 0.5, (1 + r) exp(-r) for 1.5 and (1 + r + r^2/3) exp(-r) for 2.5.
+
+    Parameters
+    ----------
+    nu : {0.5, 1.5, 2.5}
+        Smoothness: functions are nu - 0.5 times differentiable.
+    length_scale : float
+        Positive.
+    """
+
+    nu: float = 1.5
+    length_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number(self, "nu")
+        check_number(self, "length_scale", least=0, above=True)
+        if self.nu not in (0.5, 1.5, 2.5):
+            raise ValueError(
+                f"nu={self.nu} of Matern has no closed form here: use 0.5, 1.5 or 2.5, "
+                "or RBF, which is the limit of large nu."
+            )
+
+    def evaluate(self, a: Points, b: Points) -> np.ndarray:
+        # exp(-r) has a kink at 0, so it feels the error of r; the others that of r^2.
+        tol = TOLERANCE**2 if self.nu == 0.5 else TOLERANCE
+        r = a.sq_distances(b, scale=2 * self.nu / self.length_scale**2, tol=tol)
+        np.sqrt(r, out=r)
+        np.minimum(r, 1e4, out=r)  # exp(-r) is 0 there, and the factor must not overflow
+        if self.nu == 0.5:
+            np.negative(r, out=r)
+            return np.exp(r, out=r)
+        factor = 1 + r if self.nu == 1.5 else 1 + r * (1 + r / 3)
+        np.negative(r, out=r)
+        np.exp(r, out=r)
+        r *= factor
+        return r
+
+    def diagonal(self, points: Points) -> np.ndarray:
+        return np.ones(len(points))
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """The polynomial kernel (gamma a'b + coef0)^degree.
+
+    Parameters
+    ----------
+    degree : int
+        Not negative.
+    gamma : float
+        Positive.
+    coef0 : float
+        Weight of the lower powers. The kernel may be indefinite if it is negative.
+    """
+
+    degree: int = 3
+    gamma: float = 1.0
+    coef0: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_number(self, "gamma", least=0, above=True)
+        check_number(self, "coef0")
+        if not is_number(self.degree) or self.degree < 0 or self.degree % 1:
+            raise ValueError(
+                f"degree={self.degree!r} of Polynomial must be an integer of at least 0."
+            )
+        object.__setattr__(self, "degree", int(self.degree))
+
+    def evaluate(self, a: Points, b: Points) -> np.ndarray:
+        K = a.dots(b)
+        K *= self.gamma
+        K += self.coef0
+        return _power(K, self.degree)
+
+    def diagonal(self, points: Points) -> np.ndarray:
+        return _power(self.gamma * points.sq_norms + self.coef0, self.degree)
+
+
+def _power(base: np.ndarray, degree: int) -> np.ndarray:
+    """Integer power by squaring, which is many times faster than pow() and as exact."""
+    result = np.ones_like(base) if degree % 2 == 0 else base
+    while degree := degree // 2:
+        base = base * base
+        if degree % 2:
+            result = result * base
+    return result
+
+
+@dataclass(frozen=True)
+class Sigmoid(Kernel):
+    """The function tanh(gamma a'b + coef0), which is not a positive semidefinite kernel.
+
+    It is here for those who ask for it; the optimum found with it need not be the global one.
+
+    Parameters
+    ----------
+    gamma : float
+        Positive.
+    coef0 : float
+        Shift.
+    """
+
+    gamma: float = 1.0
+    coef0: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_number(self, "gamma", least=0, above=True)
+        check_number(self, "coef0")
+
+    def evaluate(self, a: Points, b: Points) -> np.ndarray:
+        K = a.dots(b)
+        K *= self.gamma
+        K += self.coef0
+        return np.tanh(K, out=K)
+
+    def diagonal(self, points: Points) -> np.ndarray:
+        return np.tanh(self.gamma * points.sq_norms + self.coef0)
+
+
+@dataclass(frozen=True)
+class Cosine(Kernel):
+    """The cosine of the angle between a and b; 0 if one of them is zero."""
+
+    def evaluate(self, a: Points, b: Points) -> np.ndarray:
+        return a.cosines(b)
+
+    def diagonal(self, points: Points) -> np.ndarray:
+        return points.nonzero.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """The linear kernel a'b + bias^2.
+
+    Parameters
+    ----------
+    bias : float
+        Value of a constant feature that is appended to the data, whose coefficient is a penalised
+        offset.
+    """
+
+    bias: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_number(self, "bias")
+
+    def evaluate(self, a: Points, b: Points) -> np.ndarray:
+        K = a.dots(b)
+        K += self.bias**2
+        return K
+
+    def diagonal(self, points: Points) -> np.ndarray:
+        return points.sq_norms + self.bias**2

@@ -1,0 +1,101 @@
+"""Convex losses, each by its scalar functions.
+
+A loss is a NamedTuple of its parameters with three methods of plain numbers, where
+``u`` stands for a subgradient dL/dz:
+
+``value(y, z)``
+    L(y, z).
+``conjugate(y, u)``
+    sup over z of u z - L(y, z); infinite outside its domain.
+``resolvent(y, v, a)``
+    the u with u + a z = v for a z at which u is a subgradient of L(y, .): the resolvent of the
+    inverse subdifferential, equation (6) of the paper, with parameter a.
+
+A loss that gives ``value`` and ``derivative(y, z)`` alone gets the other two numerically. The
+class attributes ``targets`` ("real", "sign" or "nonnegative") and ``limits`` (intervals of the
+parameters) are optional and serve error messages.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from resolvent.losses.check import check_loss
+from resolvent.losses.classification import (
+    Hinge,
+    Logistic,
+    ModifiedHuber,
+    SmoothedHinge,
+    SquaredHinge,
+)
+from resolvent.losses.regression import (
+    Absolute,
+    EpsilonInsensitive,
+    Expectile,
+    Huber,
+    Pinball,
+    Poisson,
+    Squared,
+    SquaredEpsilonInsensitive,
+)
+
+LOSSES: dict[str, type] = {
+    "squared": Squared,
+    "absolute": Absolute,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "squared_epsilon_insensitive": SquaredEpsilonInsensitive,
+    "huber": Huber,
+    "pinball": Pinball,
+    "expectile": Expectile,
+    "poisson": Poisson,
+    "hinge": Hinge,
+    "squared_hinge": SquaredHinge,
+    "smoothed_hinge": SmoothedHinge,
+    "logistic": Logistic,
+    "modified_huber": ModifiedHuber,
+}
+
+__all__ = ["LOSSES", "as_loss", "check_loss", *(cls.__name__ for cls in LOSSES.values())]
+
+
+def as_loss(loss: Any) -> Any:
+    """Turn a name, a class or an instance into a loss whose parameters are valid floats.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown or a parameter is outside its interval.
+    TypeError
+        If it is not a NamedTuple with the methods of a loss.
+    """
+    if isinstance(loss, str):
+        if loss not in LOSSES:
+            raise ValueError(
+                f"loss={loss!r} is unknown; choose one of {', '.join(LOSSES)}, or "
+                "pass an instance of your own class."
+            )
+        loss = LOSSES[loss]
+    cls: Any = loss if isinstance(loss, type) else type(loss)
+    name = cls.__name__
+    if not (issubclass(cls, tuple) and "_fields" in vars(cls) and "value" in vars(cls)):
+        raise TypeError(
+            f"loss={loss!r} is not a loss: it must be a name, or an instance of a "
+            "typing.NamedTuple class with the methods value, conjugate and resolvent "
+            "(or value and derivative)."
+        )
+    if "derivative" not in vars(cls) and not {"conjugate", "resolvent"} <= vars(cls).keys():
+        raise TypeError(f"{name} must have the methods conjugate and resolvent, or derivative.")
+    try:
+        # One specialisation for each loss: an int parameter would compile a second one.
+        instance = cls(*map(float, loss)) if not isinstance(loss, type) else cls()
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"The parameters of {name} must be numbers: {error}.") from None
+    instance = cls(*map(float, instance))
+    for field, interval in getattr(cls, "limits", {}).items():
+        lo, hi = (float(end) for end in interval[1:-1].split(","))
+        x = getattr(instance, field)
+        closed = math.isfinite(x) and x == lo and interval[0] == "["
+        if not (lo < x < hi or closed):
+            raise ValueError(f"{name}: {field}={x:g} must be in {interval}.")
+    return instance

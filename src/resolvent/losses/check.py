@@ -1,0 +1,219 @@
+"""Test of a loss of one's own: that it is convex, and that its functions belong together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from resolvent import _jit
+
+Array = NDArray[np.float64]
+
+TARGETS = {
+    "sign": [-1.0, 1.0],
+    "nonnegative": [0.0, 0.3, 1.0, 7.0],
+    "real": [-3.0, -0.2, 0.0, 1.0, 12.0],
+}
+STEPS = [1e-3, 0.1, 1.0, 7.0, 1e3]  # values of a, the parameter of the resolvent
+SLACK = 1e-7  # relative; a wrong formula is off by far more
+
+
+def check_loss(loss: Any, targets: Any = None) -> None:
+    """Check that a loss is convex and that its functions belong together.
+
+    Tried on a grid of targets, scores and steps: that `value` is finite and convex; that
+    `derivative`, if given, is its subgradient; that `conjugate` satisfies the inequality of Fenchel
+    and Young, with equality at subgradients; that `resolvent` agrees with brute-force minimisation
+    and is firmly non-expansive; and that all give the same results compiled as in Python.
+
+    Parameters
+    ----------
+    loss : loss
+        An instance of a NamedTuple class, see :mod:`resolvent.losses`.
+    targets : sequence of float, optional
+        Values of y to try; by default some that suit the class's ``targets`` attribute.
+
+    Raises
+    ------
+    ValueError
+        With a sentence for each thing that is wrong.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> from resolvent import check_loss
+    >>> class Cauchy(NamedTuple):
+    ...     def value(self, y, z):
+    ...         return (y - z) ** 2 / (1.0 + (y - z) ** 2)
+    ...
+    ...     def derivative(self, y, z):
+    ...         return 2.0 * (z - y) / (1.0 + (y - z) ** 2) ** 2
+    >>> check_loss(Cauchy())  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: Cauchy() is not a valid loss.
+    - value is not convex: ...
+    """
+    from resolvent.losses import as_loss
+
+    loss = as_loss(loss)
+    if targets is None:
+        targets = TARGETS[getattr(loss, "targets", "real")]
+    wrong: list[str] = []
+    for check in (_convexity, _derivative, _fenchel_young, _resolvent, _compiled):
+        try:
+            fault = next(check(loss, [float(y) for y in targets]), None)
+        except Exception as error:
+            text = (str(error).strip() or "no message").splitlines()[0]
+            fault = f"{check.__name__[1:]} could not be tried: {type(error).__name__}: {text}"
+        if fault:
+            wrong.append(fault)
+    if wrong:
+        raise ValueError("\n- ".join([f"{loss!r} is not a valid loss.", *wrong]))
+
+
+def _grid(y: float) -> Array:
+    """Scores to try: around zero, around the target, and far away, all in order."""
+    near = np.linspace(-4.0, 4.0, 33)
+    return np.unique(np.concatenate([near, y + near, [-50.0, -15.0, 15.0, 50.0]]))
+
+
+def _close(x: float, y: float, scale: float) -> bool:
+    return abs(x - y) <= SLACK * (1.0 + scale)
+
+
+def _convexity(loss: Any, targets: list[float]) -> Iterator[str]:
+    for y in targets:
+        z = _grid(y)
+        values = np.array([loss.value(y, t) for t in z.tolist()])
+        if not np.isfinite(values).all():
+            t = z[~np.isfinite(values)][0]
+            yield f"value is not finite: value({y:g}, {t:g}) = {loss.value(y, t)}."
+            continue
+        for i in range(len(z) - 2):
+            mid = float(0.5 * (z[i] + z[i + 2]))
+            chord = 0.5 * (values[i] + values[i + 2])
+            here = loss.value(y, mid)
+            if here > chord + SLACK * (1.0 + abs(chord)):
+                yield (
+                    f"value is not convex: at y={y:g} it is {here:g} at z={mid:g}, above the mean "
+                    f"{chord:g} of its values at {z[i]:g} and {z[i + 2]:g}."
+                )
+
+
+def _derivative(loss: Any, targets: list[float]) -> Iterator[str]:
+    if "derivative" not in vars(type(loss)):
+        return
+    for y in targets:
+        z = _grid(y).tolist()
+        slopes = [loss.derivative(y, t) for t in z]
+        for t, s in zip(z, slopes, strict=True):
+            for other in (t - 1.0, t - 1e-3, t + 1e-3, t + 1.0):
+                below = loss.value(y, t) + s * (other - t)
+                if loss.value(y, other) < below - SLACK * (1.0 + abs(below)):
+                    yield (
+                        f"derivative is not a subgradient of value: at y={y:g}, z={t:g} it is "
+                        f"{s:g}, but the tangent there lies above value({y:g}, {other:g})."
+                    )
+
+
+def _fenchel_young(loss: Any, targets: list[float]) -> Iterator[str]:
+    for y in targets:
+        z = _grid(y).tolist()
+        for a in STEPS:
+            for v in (-30.0, -1.5, -0.4, 0.0, 0.3, 1.0, 20.0):
+                u = _jit.resolvent(loss, y, v, a)
+                conj = _jit.conjugate(loss, y, u)
+                if math.isinf(conj) or math.isnan(conj):
+                    yield (
+                        f"conjugate({y:g}, {u:g}) = {conj}, though {u:g} = resolvent({y:g}, "
+                        f"{v:g}, {a:g}) is a subgradient: one of the two is wrong."
+                    )
+                    continue
+                for t in z:
+                    excess = loss.value(y, t) + conj - u * t
+                    if excess < -SLACK * (1.0 + abs(conj) + abs(u * t)):
+                        yield (
+                            "conjugate is too small: Fenchel-Young says value + conjugate >= u z, "
+                            f"but at y={y:g}, z={t:g}, u={u:g} the left side is short by "
+                            f"{-excess:.3g}."
+                        )
+                t = (v - u) / a
+                excess = loss.value(y, t) + conj - u * t
+                if not _close(excess, 0.0, abs(conj) + abs(u * t)):
+                    yield (
+                        "value + conjugate = u z should hold where u is a subgradient at z, but at "
+                        f"y={y:g}, z={t:g}, u={u:g} (from resolvent({y:g}, {v:g}, {a:g})) the two "
+                        f"sides differ by {excess:.3g}: conjugate or resolvent is wrong."
+                    )
+
+
+def _resolvent(loss: Any, targets: list[float]) -> Iterator[str]:
+    for y in targets:
+        for a in STEPS:
+            last_v, last_u = -math.inf, 0.0
+            for v in (-30.0, -1.5, -0.4, 0.0, 0.3, 1.0, 20.0):
+                u = _jit.resolvent(loss, y, v, a)
+
+                def objective(t: float, y: float = y, v: float = v, a: float = a) -> float:
+                    return float(loss.value(y, t)) + 0.5 * a * (t - v / a) ** 2
+
+                t = (v - u) / a
+                best = _minimise(objective, t)
+                if objective(t) > objective(best) + SLACK * (1.0 + abs(objective(best))):
+                    yield (
+                        f"resolvent({y:g}, {v:g}, {a:g}) = {u:g} is wrong: by brute force it is "
+                        f"{v - a * best:.6g}."
+                    )
+                if math.isfinite(last_v) and not (
+                    -SLACK * (1.0 + abs(u)) <= u - last_u <= (v - last_v) * (1.0 + SLACK)
+                ):
+                    yield (
+                        f"resolvent is not firmly non-expansive: at y={y:g}, a={a:g} it moves by "
+                        f"{u - last_u:.6g} between v={last_v:g} and v={v:g}."
+                    )
+                last_v, last_u = v, u
+
+
+def _minimise(objective: Any, centre: float) -> float:
+    """Golden-section search of a convex function around a first guess."""
+    width = 1.0 + abs(centre)
+    here = objective(centre)
+    while width < 1e9 and min(objective(centre - width), objective(centre + width)) < here:
+        width *= 2.0
+    lo, hi = centre - width, centre + width
+    ratio = 0.5 * (math.sqrt(5.0) - 1.0)
+    while hi - lo > 1e-12 * (1.0 + abs(lo) + abs(hi)):
+        left, right = hi - ratio * (hi - lo), lo + ratio * (hi - lo)
+        if objective(left) <= objective(right):
+            hi = right
+        else:
+            lo = left
+    return 0.5 * (lo + hi)
+
+
+def _trial(loss: Any, y: float, z: float, v: float, a: float) -> tuple[float, float, float]:
+    u = _jit.resolvent(loss, y, v, a)
+    return _jit.value(loss, y, z), u, _jit.conjugate(loss, y, u)
+
+
+_compiled_trial = _jit.compiled(_trial)
+
+
+def _compiled(loss: Any, targets: list[float]) -> Iterator[str]:
+    names = ("value", "resolvent", "conjugate")
+    for y in targets:
+        for v, a in ((-1.5, 0.1), (0.3, 1.0), (20.0, 7.0)):
+            pairs = zip(
+                names, _compiled_trial(loss, y, v, v, a), _trial(loss, y, v, v, a), strict=True
+            )
+            for name, fast, plain in pairs:
+                if not (_close(fast, plain, abs(plain)) or (math.isinf(plain) and fast == plain)):
+                    yield (
+                        f"{name} gives {fast:g} compiled and {plain:g} in Python at y={y:g}: it "
+                        "must be plain arithmetic on its arguments."
+                    )

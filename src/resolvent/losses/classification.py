@@ -1,0 +1,141 @@
+"""Losses of a label y = -1 or +1 and a score z; m = y z is the margin.
+
+By symmetry each is a function of the margin alone: with f the loss at y = 1, the subgradient at
+(y, z) is y f'(y z), so conjugate and resolvent are those of f at y u and y v.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from numba.extending import register_jitable
+
+from resolvent._numeric import EPS, ULPS
+from resolvent.losses.regression import clip
+
+INF = math.inf
+
+
+@register_jitable
+def expit(x: float) -> float:
+    """Logistic function 1 / (1 + exp(-x)) without overflow."""
+    e = math.exp(-abs(x))
+    return 1.0 / (1.0 + e) if x >= 0.0 else e / (1.0 + e)
+
+
+class Hinge(NamedTuple):
+    """Hinge loss (1 - m)+: the support vector machine, the paper's L1-SVM."""
+
+    targets = "sign"
+
+    def value(self, y: float, z: float) -> float:
+        return max(1.0 - y * z, 0.0)
+
+    def conjugate(self, y: float, u: float) -> float:
+        return y * u if -1.0 - ULPS <= y * u <= ULPS else INF
+
+    def resolvent(self, y: float, v: float, a: float) -> float:
+        return -y * clip(a - y * v, 0.0, 1.0)
+
+
+class SquaredHinge(NamedTuple):
+    """Squared hinge loss (1 - m)+^2, not halved: the paper's L2-SVM, LIBLINEAR's."""
+
+    targets = "sign"
+
+    def value(self, y: float, z: float) -> float:
+        return max(1.0 - y * z, 0.0) ** 2
+
+    def conjugate(self, y: float, u: float) -> float:
+        return y * u + 0.25 * u * u if y * u <= 0.0 else INF
+
+    def resolvent(self, y: float, v: float, a: float) -> float:
+        return -y * max(a - y * v, 0.0) / (1.0 + 0.5 * a)
+
+
+class SmoothedHinge(NamedTuple):
+    """Hinge loss with its corner rounded: the Moreau envelope of the hinge at alpha = 1 / width.
+
+    Parameters
+    ----------
+    width : float, default=1.0
+        Margins in (1 - width, 1) are where the loss is quadratic.
+    """
+
+    width: float = 1.0
+    targets = "sign"
+    limits = {"width": "(0, inf)"}
+
+    def value(self, y: float, z: float) -> float:
+        short = 1.0 - y * z
+        if short <= 0.0:
+            return 0.0
+        return (
+            0.5 * short * (short / self.width) if short < self.width else short - 0.5 * self.width
+        )
+
+    def conjugate(self, y: float, u: float) -> float:
+        inside = -1.0 - ULPS <= y * u <= ULPS
+        return y * u + 0.5 * self.width * u * u if inside else INF
+
+    def resolvent(self, y: float, v: float, a: float) -> float:
+        return -y * clip((a - y * v) / (1.0 + a * self.width), 0.0, 1.0)
+
+
+class ModifiedHuber(NamedTuple):
+    """Squared hinge made linear below margin -1, as in scikit-learn's SGDClassifier."""
+
+    targets = "sign"
+
+    def value(self, y: float, z: float) -> float:
+        m = y * z
+        return max(1.0 - m, 0.0) ** 2 if m >= -1.0 else -4.0 * m
+
+    def conjugate(self, y: float, u: float) -> float:
+        return y * u + 0.25 * u * u if -4.0 * (1.0 + ULPS) <= y * u <= ULPS else INF
+
+    def resolvent(self, y: float, v: float, a: float) -> float:
+        return -y * clip((a - y * v) / (1.0 + 0.5 * a), 0.0, 4.0)
+
+
+class Logistic(NamedTuple):
+    """Logistic loss log(1 + exp(-m)): kernel logistic regression, with probabilities."""
+
+    targets = "sign"
+
+    def value(self, y: float, z: float) -> float:
+        m = y * z
+        return math.log1p(math.exp(-abs(m))) + max(-m, 0.0)
+
+    def conjugate(self, y: float, u: float) -> float:
+        p = -y * u
+        if not -ULPS <= p <= 1.0 + ULPS:
+            return INF
+        if p <= 0.0 or p >= 1.0:
+            return 0.0
+        return p * math.log(p) + (1.0 - p) * math.log1p(-p)
+
+    def resolvent(self, y: float, v: float, a: float) -> float:
+        # With p = expit(-m) the equation is a m - p = y v: increasing in m, and m is known up to
+        # 1 / a because p is in (0, 1). Beyond 745 the exponential underflows.
+        v = y * v
+        lo, hi = max(v / a, -745.0), min((v + 1.0) / a, 745.0)
+        if not lo < hi:
+            return -y * expit(-clip(v / a, -745.0, 745.0))
+        m = lo if v >= 0.0 else hi
+        if -1.0 < v < 0.0:
+            m = clip(math.log1p(v) - math.log(-v), lo, hi)  # the root for a = 0
+        while True:
+            p = expit(-m)
+            excess = a * m - p - v
+            if excess > 0.0:
+                hi = m
+            else:
+                lo = m
+            step = excess / (a + p * (1.0 - p))
+            if abs(step) <= EPS * abs(m) or hi - lo <= EPS * abs(m):
+                return -y * expit(step - m)
+            m -= step
+            if not lo < m < hi:  # Newton left the bracket: halve it
+                m = 0.5 * (lo + hi)

@@ -1,0 +1,233 @@
+"""Losses of a real target y and a score z; r = y - z is the residual.
+
+Each is three scalar functions (see :mod:`resolvent.losses`). Products that may overflow are written
+so that an infinite intermediate still has the right sign and is then clipped.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from numba.extending import register_jitable
+
+from resolvent._numeric import ULPS
+
+INF = math.inf
+
+
+@register_jitable
+def clip(x: float, lo: float, hi: float) -> float:
+    """Project x on [lo, hi]."""
+    return min(max(x, lo), hi)
+
+
+@register_jitable
+def outside_tube(y: float, v: float, a: float, epsilon: float) -> float:
+    """Soft-threshold v - a y at a epsilon, without subtracting infinities."""
+    return max(v - a * (y + epsilon), 0.0) + min(v - a * (y - epsilon), 0.0)
+
+
+@register_jitable
+def shrink(y: float, v: float, a: float, w: float) -> float:
+    """Compute (v - a y) / (1 + a / w) for a up to 1e300."""
+    return v / (1.0 + a / w) - y * (w / (1.0 + w / a))
+
+
+class Squared(NamedTuple):
+    """Squared loss r^2 / 2: kernel ridge regression, the paper's RLS."""
+
+    def value(self, y: float, z: float) -> float:
+        return 0.5 * (y - z) ** 2
+
+    def conjugate(self, y: float, u: float) -> float:
+        return u * y + 0.5 * u * u
+
+    def resolvent(self, y: float, v: float, a: float) -> float:
+        return shrink(y, v, a, 1.0)
+
+
+class Absolute(NamedTuple):
+    """Absolute loss |r|: least absolute deviations, the paper's RLA."""
+
+    def value(self, y: float, z: float) -> float:
+        return abs(y - z)
+
+    def conjugate(self, y: float, u: float) -> float:
+        return u * y if abs(u) <= 1.0 + ULPS else INF
+
+    def resolvent(self, y: float, v: float, a: float) -> float:
+        return clip(v - a * y, -1.0, 1.0)
+
+
+class EpsilonInsensitive(NamedTuple):
+    """Epsilon-insensitive loss (|r| - epsilon)+: support vector regression, the paper's SVR.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Residuals up to this size cost nothing.
+    """
+
+    epsilon: float = 0.1
+    limits = {"epsilon": "[0, inf)"}
+
+    def value(self, y: float, z: float) -> float:
+        return max(abs(y - z) - self.epsilon, 0.0)
+
+    def conjugate(self, y: float, u: float) -> float:
+        return u * y + self.epsilon * abs(u) if abs(u) <= 1.0 + ULPS else INF
+
+    def resolvent(self, y: float, v: float, a: float) -> float:
+        return clip(outside_tube(y, v, a, self.epsilon), -1.0, 1.0)
+
+
+class SquaredEpsilonInsensitive(NamedTuple):
+    """Squared epsilon-insensitive loss (|r| - epsilon)+^2, not halved, as in LIBLINEAR.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Residuals up to this size cost nothing.
+    """
+
+    epsilon: float = 0.1
+    limits = {"epsilon": "[0, inf)"}
+
+    def value(self, y: float, z: float) -> float:
+        return max(abs(y - z) - self.epsilon, 0.0) ** 2
+
+    def conjugate(self, y: float, u: float) -> float:
+        return u * y + self.epsilon * abs(u) + 0.25 * u * u
+
+    def resolvent(self, y: float, v: float, a: float) -> float:
+        above = shrink(y + self.epsilon, v, a, 2.0)
+        below = shrink(y - self.epsilon, v, a, 2.0)
+        return max(above, 0.0) + min(below, 0.0)
+
+
+class Huber(NamedTuple):
+    """Huber loss: r^2 / 2 for |r| <= delta, delta |r| - delta^2 / 2 beyond.
+
+    Parameters
+    ----------
+    delta : float, default=1.0
+        Where the loss turns from quadratic to linear.
+    """
+
+    delta: float = 1.0
+    limits = {"delta": "(0, inf)"}
+
+    def value(self, y: float, z: float) -> float:
+        r = abs(y - z)
+        return 0.5 * r * r if r <= self.delta else self.delta * (r - 0.5 * self.delta)
+
+    def conjugate(self, y: float, u: float) -> float:
+        return u * y + 0.5 * u * u if abs(u) <= self.delta * (1.0 + ULPS) else INF
+
+    def resolvent(self, y: float, v: float, a: float) -> float:
+        return clip(shrink(y, v, a, 1.0), -self.delta, self.delta)
+
+
+class Pinball(NamedTuple):
+    """Pinball loss tau r+ + (1 - tau) (-r)+: the minimiser is the tau-quantile.
+
+    Parameters
+    ----------
+    tau : float, default=0.5
+        The quantile, strictly between 0 and 1.
+    """
+
+    tau: float = 0.5
+    limits = {"tau": "(0, 1)"}
+
+    def value(self, y: float, z: float) -> float:
+        r = y - z
+        return self.tau * r if r > 0.0 else (self.tau - 1.0) * r
+
+    def conjugate(self, y: float, u: float) -> float:
+        return u * y if -self.tau - ULPS <= u <= 1.0 - self.tau + ULPS else INF
+
+    def resolvent(self, y: float, v: float, a: float) -> float:
+        return clip(v - a * y, -self.tau, 1.0 - self.tau)
+
+
+class Expectile(NamedTuple):
+    """Asymmetric squared loss w r^2 / 2, w = tau for r > 0 and 1 - tau otherwise.
+
+    Parameters
+    ----------
+    tau : float, default=0.5
+        The expectile, strictly between 0 and 1.
+    """
+
+    tau: float = 0.5
+    limits = {"tau": "(0, 1)"}
+
+    def value(self, y: float, z: float) -> float:
+        w = self.tau if y > z else 1.0 - self.tau
+        return 0.5 * w * (y - z) ** 2
+
+    def conjugate(self, y: float, u: float) -> float:
+        w = self.tau if u < 0.0 else 1.0 - self.tau
+        return u * y + 0.5 * u * u / w
+
+    def resolvent(self, y: float, v: float, a: float) -> float:
+        w = self.tau if v < a * y else 1.0 - self.tau
+        return shrink(y, v, a, w)
+
+
+@register_jitable
+def log_lambert(x: float) -> float:
+    """Solve exp(t) + t = x: t is the logarithm of Wright's omega function of x.
+
+    Newton's iteration on a convex increasing function, started to the right of the root, falls
+    monotonically; it has arrived when it no longer falls.
+    """
+    t = x if x <= 1.0 else math.log(x)
+    while True:
+        e = math.exp(t)
+        lower = t - (e + t - x) / (e + 1.0)
+        if not lower < t:
+            return t
+        t = lower
+
+
+class Poisson(NamedTuple):
+    """Halved Poisson deviance exp(z) - y z - y + y log y for counts y >= 0; predict exp(z)."""
+
+    targets = "nonnegative"
+
+    def value(self, y: float, z: float) -> float:
+        mean = math.exp(z) if z < 709.0 else INF
+        if y == 0.0:
+            return mean
+        distance = z - math.log(y)
+        if abs(distance) < 1.0:
+            return y * (math.expm1(distance) - distance)
+        return mean - y - y * distance
+
+    def conjugate(self, y: float, u: float) -> float:
+        mean = u + y
+        if mean < -ULPS * y:
+            return INF
+        here = mean * math.log(mean) if mean > 0.0 else 0.0
+        there = y * math.log(y) if y > 0.0 else 0.0
+        return here - there - u
+
+    def resolvent(self, y: float, v: float, a: float) -> float:
+        # u = exp(z) - y where exp(z) + a z = s; with omega = exp(z) / a that is
+        # omega + log(omega) = s / a - log(a).
+        s = v + y
+        ratio = s / a
+        if ratio < -800.0 - abs(math.log(a)):
+            return -y  # exp(z) underflows
+        if ratio > 1e17:
+            z = math.log(s)  # a z is nothing beside s
+        else:
+            t = log_lambert(ratio - math.log(a))
+            # Of two equal forms of z the one that does not cancel.
+            z = ratio - math.exp(t) if t < 0.0 else t + math.log(a)
+        mean = math.exp(z)
+        u = mean - y if mean + y <= abs(v) + abs(a * z) else v - a * z
+        return max(u, -y)

@@ -1,0 +1,322 @@
+"""The problem, its certificate, and the result of solving it.
+
+    minimise over c   F(c) = sum_i C_i L(y_i, (Kc)_i) + c'Kc / 2
+
+Both algorithms descend the dual Q(c) = sum_i C_i L*(y_i, -c_i / C_i) + c'Kc / 2, and
+F(c) + Q(c) >= 0 bounds how far F(c) is above its minimum: the duality gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from resolvent.grams import Gram, as_gram
+from resolvent.losses import as_loss
+from resolvent.solvers import loops
+
+Array = NDArray[np.float64]
+
+EPS = float(np.finfo(float).eps)
+
+
+class Status(IntEnum):
+    """Why a solver stopped, from best to worst; ``status.message`` says it in words."""
+
+    CONVERGED = 0
+    STEP = 1
+    PRECISION_LIMIT = 2
+    CALLBACK = 3
+    MAX_ITER = 4
+    TIME_LIMIT = 5
+    INTERRUPTED = 6
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def message(self) -> str:
+        """What happened, in a sentence."""
+        return _MESSAGES[self]
+
+
+_MESSAGES = {
+    Status.CONVERGED: "The duality gap is within the tolerance.",
+    Status.STEP: "The largest step is below the tolerance (the paper's rule).",
+    Status.PRECISION_LIMIT: "The duality gap is as small as rounding allows.",
+    Status.CALLBACK: "The callback asked to stop before the tolerance was reached.",
+    Status.MAX_ITER: "max_iter was reached before the tolerance.",
+    Status.TIME_LIMIT: "time_limit was reached before the tolerance.",
+    Status.INTERRUPTED: "The fit was interrupted before the tolerance was reached.",
+}
+
+
+class Record(NamedTuple):
+    """One line of a history; for several problems at once each entry but two is an array."""
+
+    iteration: int
+    seconds: float
+    primal: Any
+    dual: Any
+    gap: Any
+    largest_step: Any
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The result of :func:`resolvent.solve`.
+
+    For targets of shape (n, m) there are m independent problems, and all but `status`, `history`
+    have an entry or a column for each.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n,) or (n, m)
+        The coefficients c with the lowest objective seen.
+    fitted : ndarray of shape (n,) or (n, m)
+        Scores Kc + intercept of the training rows.
+    intercept : float or ndarray of shape (m,)
+        The offset; 0 without `fit_intercept`.
+    primal, dual, gap : float or ndarray of shape (m,)
+        Objective F(c), best lower bound on its minimum, and their difference: F(c) is at most
+        `gap` above the minimum.
+    n_iter : int or ndarray of shape (m,)
+        Iterations: sweeps of coordinate descent or fixed-point steps.
+    status : Status
+        Why it stopped; the worst of several problems.
+    history : list of Record
+        Iteration, seconds, primal, dual, gap and largest step at each certification.
+    """
+
+    coef: Array
+    fitted: Array
+    intercept: Any
+    primal: Any
+    dual: Any
+    gap: Any
+    n_iter: Any
+    status: Status
+    history: list[Record]
+
+
+class Certificate(NamedTuple):
+    """One problem's coefficients with the bounds that they prove."""
+
+    coef: Array
+    scores: Array  # Kc, without the offset
+    intercept: float
+    primal: float
+    dual: float
+    floor: float  # gaps below this are rounding
+
+
+class Problem:
+    """Minimise sum_i C_i L(y_i, z_i + b) + c'Kc / 2 over c (and b), with z = Kc.
+
+    Parameters
+    ----------
+    loss : str or loss
+        A name in :data:`resolvent.losses.LOSSES`, or an instance.
+    K : array-like or Gram
+        Symmetric positive semidefinite matrix, or what :func:`resolvent.gram` returns.
+    y : array-like of shape (n,) or (n, m)
+        Targets; with m columns there are m independent problems on one kernel.
+    C : float or array-like, default=1.0
+        Weight of the loss against the penalty (1 / lambda); broadcast against `y`.
+    sample_weight : array-like of shape (n,), optional
+        Factors of C for each row; 0 takes the row out.
+    fit_intercept : bool, default=False
+        Whether to add an unpenalised offset b to the scores.
+    """
+
+    def __init__(
+        self,
+        loss: Any,
+        K: Any,
+        y: ArrayLike,
+        C: ArrayLike = 1.0,
+        sample_weight: ArrayLike | None = None,
+        fit_intercept: bool = False,
+    ) -> None:
+        self.loss = as_loss(loss)
+        self.gram: Gram = as_gram(K)
+        self.fit_intercept = bool(fit_intercept)
+        n = self.gram.n
+        targets = _numbers(y, "y")
+        if targets.ndim not in (1, 2) or len(targets) != n:
+            raise ValueError(
+                f"y has shape {targets.shape}; the kernel matrix has {n} rows, so y must have "
+                f"shape ({n},) or ({n}, m)."
+            )
+        _check_targets(self.loss, targets)
+        self.columns = targets.ndim == 2
+        self.y: Array = np.ascontiguousarray(np.atleast_2d(targets.T))
+        self.C: Array = self._weights(C, sample_weight)
+        self.m, self.n = self.y.shape
+        if self.fit_intercept:
+            for j in range(self.m):
+                self._check_offset_exists(j)
+
+    def _weights(self, C: ArrayLike, sample_weight: ArrayLike | None) -> Array:
+        weights = _numbers(C, "C")
+        if not (weights >= 0).all() or (weights.ndim == 0 and weights == 0):
+            raise ValueError(f"C={C!r} must be positive (C = 1 / lambda).")
+        shape = self.y.T.shape if self.columns else self.y.shape[1:]
+        if self.columns and weights.ndim == 1 and weights.shape != shape[1:]:
+            raise ValueError(
+                f"C has shape {weights.shape}; for several problems give one number each, shape "
+                f"{shape[1:]}, or one for each target, shape {shape}."
+            )
+        try:
+            weights = np.broadcast_to(weights, shape)
+        except ValueError:
+            raise ValueError(
+                f"C has shape {weights.shape}, which does not fit y of shape {shape}."
+            ) from None
+        if sample_weight is not None:
+            w = _numbers(sample_weight, "sample_weight")
+            if w.shape not in ((), shape[:1]):
+                raise ValueError(f"sample_weight has shape {w.shape}; it must be {shape[:1]}.")
+            if (w < 0).any():
+                raise ValueError(
+                    f"sample_weight has a negative value ({w.min():g}); weights must be >= 0."
+                )
+            weights = weights * (w[:, None] if self.columns and w.ndim else w)
+        weights = np.atleast_2d(weights.T)
+        if not (weights > 0).any(axis=1).all():
+            raise ValueError(
+                "All weights (C times sample_weight) are zero: nothing is left to fit."
+            )
+        if not np.isfinite(weights).all():
+            raise ValueError("C times sample_weight overflows; scale them down.")
+        return np.ascontiguousarray(weights, dtype=float)
+
+    def primal(self, coef: ArrayLike, intercept: ArrayLike | None = None) -> Any:
+        """Objective F at `coef`, and at the best offset unless `intercept` is given."""
+        return self._value(coef, intercept, lambda losses, _, cz: losses + 0.5 * cz)
+
+    def dual(self, coef: ArrayLike) -> Any:
+        """Lower bound -Q(coef) on the minimum; with an offset only if coef sums to zero."""
+        return self._value(coef, 0.0, lambda _, conjugates, cz: -conjugates - 0.5 * cz)
+
+    def gap(self, coef: ArrayLike, intercept: ArrayLike | None = None) -> Any:
+        """Duality gap: how far F(coef) can be above the minimum."""
+        return self._value(coef, intercept, lambda losses, conj, cz: losses + conj + cz)
+
+    def _value(self, coef: ArrayLike, intercept: ArrayLike | None, combine: Any) -> Any:
+        c = self.rows(coef)
+        z = self.gram.product(c)
+        result = np.empty(self.m)
+        for j in range(self.m):
+            if intercept is not None:
+                b = float(np.broadcast_to(intercept, self.m)[j])
+            else:
+                b = self.best_offset(j, z[j]) if self.fit_intercept else 0.0
+            sums = loops.fenchel(self.loss, self.y[j], self.C[j], c[j], z[j], b)
+            result[j] = combine(*sums[:3])
+        return self.public(result)
+
+    def rows(self, coef: ArrayLike) -> Array:
+        """Coefficients as the solvers have them: one contiguous row for each problem."""
+        given = _numbers(coef, "coef")
+        shape = (self.n, self.m) if self.columns else (self.n,)
+        if given.shape != shape:
+            raise ValueError(f"coef has shape {given.shape}; this problem needs {shape}.")
+        return np.array(np.atleast_2d(given.T), dtype=float, order="C")
+
+    def public(self, rows: Array) -> Any:
+        """Undo `rows`: vectors and numbers for one problem, columns and arrays for several."""
+        if self.columns:
+            return rows.T
+        return rows[0] if rows.ndim == 2 else rows[0].item()
+
+    def certify(self, j: int, coef: Array, scores: Array) -> Certificate:
+        """Bounds for problem j at coefficients `coef` with ``scores = K coef`` just computed."""
+        b = 0.0
+        if self.fit_intercept:
+            # The dual bound holds only where the coefficients sum to zero.
+            if abs(coef.sum()) > 8 * EPS * np.abs(coef).sum():
+                coef, _ = self.resolvent_step(j, coef, scores)
+                scores = self.gram.product(coef[None])[0]
+            b = self.best_offset(j, scores)
+        sums = loops.fenchel(self.loss, self.y[j], self.C[j], coef, scores, b)
+        losses, conjugates, products, size = sums
+        floor = 64 * EPS * size + self.gram.noise * float(coef**2 @ self.gram.diagonal)
+        return Certificate(
+            coef, scores, b, losses + 0.5 * products, -conjugates - 0.5 * products, floor
+        )
+
+    def resolvent_step(
+        self, j: int, coef: Array, scores: Array, b: float = 0.0
+    ) -> tuple[Array, float]:
+        """One safe fixed-point step: into the domain of the dual, to sum zero with an offset."""
+        alpha = np.full(self.n, 1.0 / max(self.gram.trace, 1e-200))
+        args = self.loss, self.y[j], self.C[j], coef, scores
+        if self.fit_intercept:
+            b = loops.balance(*args, alpha, 0.0, b)
+        out = np.empty(self.n)
+        loops.step(*args, b, alpha, out)
+        return out, b
+
+    def best_offset(self, j: int, scores: Array) -> float:
+        """Argmin of the primal over the offset; the midpoint where that is an interval."""
+        sharp = np.full(self.n, np.inf)
+        none = np.zeros(self.n)
+        args = self.loss, self.y[j], self.C[j], none, scores, sharp
+        out = np.empty(self.n)
+        loops.step(*args[:-1], 0.0, sharp, out)
+        slack = 1e-12 * (float(np.abs(out).sum()) or float(self.C[j].sum()))
+        lo = loops.balance(*args, slack, 0.0)
+        hi = loops.balance(*args, -slack, lo if abs(lo) < 1e99 else 0.0)
+        ends = [b for b in (lo, hi) if abs(b) < 1e99]
+        return sum(ends) / len(ends) if ends else 0.0
+
+    def _check_offset_exists(self, j: int) -> None:
+        """Refuse a problem whose objective keeps falling as the offset grows."""
+        y, C, none = self.y[j], self.C[j], np.zeros(self.n)
+        sharp, out = np.full(self.n, np.inf), np.empty(self.n)
+        for side in (1.0, -1.0):
+            # The slopes of the losses at the far end: all of one sign, or zero?
+            far, _ = loops.step(self.loss, y, C, none, none, side * 1e150, C, out)
+            if side * far < 0.0:
+                continue
+            near, _ = loops.step(
+                self.loss, y, C, none, none, side * 50.0 * (1.0 + np.abs(y).max()), sharp, out
+            )
+            if near != 0.0:
+                raise ValueError(
+                    f"With fit_intercept=True this problem has no solution: the targets"
+                    f"{f' of column {j}' if self.columns else ''} are all on one side (a single "
+                    f"class, or all zero), and the loss {type(self.loss).__name__} falls for ever "
+                    "as the offset grows. Use fit_intercept=False or add rows of the other kind."
+                )
+
+
+def _numbers(x: ArrayLike, name: str) -> Array:
+    """Turn x into finite floats, or say which argument is not."""
+    try:
+        array = np.asarray(x, dtype=float)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers; got {_short(x)}.") from None
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} contains NaN or infinity; remove or replace such values first.")
+    return array
+
+
+def _short(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) < 60 else text[:57] + "..."
+
+
+def _check_targets(loss: Any, y: Array) -> None:
+    kind = getattr(loss, "targets", "real")
+    name = type(loss).__name__
+    if kind == "sign" and not (np.abs(y) == 1.0).all():
+        found = ", ".join(f"{v:g}" for v in np.unique(y)[:4])
+        raise ValueError(f"y must be -1 or +1 for the loss {name}; found the values {found}.")
+    if kind == "nonnegative" and (y < 0).any():
+        raise ValueError(f"y must be >= 0 for the loss {name}; found {y.min():g}.")

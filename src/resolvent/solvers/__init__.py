@@ -1,0 +1,1 @@
+"""The algorithms: one outer loop (`iterate`) and the steps that it advances."""

@@ -1,0 +1,140 @@
+"""Fixed-point iteration, the non-linear Jacobi method (paper, section 3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh_tridiagonal
+
+from resolvent.grams import Gram
+from resolvent.problem import Array, Problem
+from resolvent.solvers import loops
+from resolvent.solvers.iterate import Point, Steps
+
+ALPHAS = ("spectral", "trace", "jacobi")
+
+
+def fixed_point(
+    problem: Problem, alpha: Any = "spectral", accelerate: bool = True
+) -> Callable[[Point], Steps]:
+    """Iterate the optimality equation on all coefficients at once.
+
+    Problem: minimise Q(c) = sum_i C_i L*(y_i, -c_i / C_i) + c'Kc / 2, the dual of F.
+    Iteration: c <- -J_alpha(alpha K c - c), equation (10): step 1 the product z = Kc, one for all
+    problems; step 2 v = alpha z - c; step 3 the resolvent. With `alpha` a vector it is equation
+    (12), each coordinate with its own alpha_i. With an offset b, which is chosen so that the new
+    coefficients sum to zero, v = alpha (z + b) - c.
+    Stopping: `iterate`, by the duality gap or by the largest change of a coefficient.
+    Convergence: Theorem 2, for 0 < alpha < 2 / norm(K); Theorem 3 for the rate.
+
+    The iteration is a proximal gradient step on Q. With `accelerate` it starts from a point
+    extrapolated along the last change (Nesterov); where Q rose, the problem goes back to the
+    coefficients before and takes the plain step, so that it never ends worse than without.
+    """
+    gram, loss, y, C = problem.gram, problem.loss, problem.y, problem.C
+    alphas = step_sizes(alpha, gram)
+
+    def dual(j: int, coef: Array, scores: Array) -> float:
+        _, conjugates, products, _ = loops.fenchel(loss, y[j], C[j], coef, scores, 0.0)
+        return float(conjugates + 0.5 * products)
+
+    def steps(point: Point) -> Steps:
+        before = point.coef.copy()
+        scores_before = gram.product(before)
+        dual_before = np.full(problem.m, np.inf)
+        momentum = np.ones(problem.m)
+        while True:
+            largest = np.zeros(problem.m)
+            running = point.running
+            scores = gram.scores(point.state[running])
+            for j, z in zip(running, scores, strict=True):
+                c = point.coef[j].copy()
+                v, z_v = c, z
+                if accelerate:
+                    height = dual(j, c, z)
+                    if height > dual_before[j]:  # go back, and take the plain step from there
+                        c, z = before[j].copy(), scores_before[j].copy()
+                        height, momentum[j] = dual_before[j], 1.0
+                    longer = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum[j] ** 2))
+                    beta = (momentum[j] - 1.0) / longer
+                    v = c + beta * (c - before[j])
+                    z_v = z + beta * (z - scores_before[j])
+                    before[j], scores_before[j], dual_before[j] = c, z, height
+                    momentum[j] = longer
+                if problem.fit_intercept:
+                    point.intercept[j] = loops.balance(
+                        loss, y[j], C[j], v, z_v, alphas, 0.0, point.intercept[j]
+                    )
+                loops.step(loss, y[j], C[j], v, z_v, point.intercept[j], alphas, point.coef[j])
+                largest[j] = np.abs(point.coef[j] - c).max()
+            point.state[running] = gram.state(point.coef[running])
+            yield largest
+
+    return steps
+
+
+def step_sizes(alpha: Any, gram: Gram) -> Array:
+    """Turn `alpha` into a valid alpha_i for each coordinate.
+
+    Valid is 0 < alpha < 2 / norm(K), equation (11); for a vector, norm(D K D) < 2 with D the
+    diagonal matrix of the square roots of alpha_i.
+    """
+    n = gram.n
+    if isinstance(alpha, str):
+        if alpha == "trace":
+            return np.full(n, 1.0 / (gram.trace or 1.0))
+        if alpha == "spectral":
+            return np.full(n, 1.0 / (spectral_norm(gram, np.ones(n))[1] or 1.0))
+        if alpha == "jacobi":
+            mean = gram.trace / n or 1.0
+            inverse = 1.0 / np.maximum(gram.diagonal, 1e-6 * mean)
+            return inverse / (spectral_norm(gram, inverse)[1] or 1.0)
+        raise ValueError(
+            f"alpha={alpha!r} is unknown; choose one of {', '.join(ALPHAS)}, a number in "
+            "(0, 2 / norm(K)), or a vector of numbers."
+        )
+    try:
+        given = np.broadcast_to(np.asarray(alpha, dtype=float), n)
+    except (TypeError, ValueError):
+        raise ValueError(f"alpha={alpha!r} must be a number or a vector of length {n}.") from None
+    if not (np.isfinite(given).all() and (given > 0).all()):
+        raise ValueError(f"alpha={alpha!r} must be positive and finite.")
+    norm, _ = spectral_norm(gram, given)
+    if norm >= 2.0:
+        raise ValueError(
+            f"alpha is too large by a factor of {norm / 2.0:.3g}: the iteration converges for "
+            f"0 < alpha < 2 / norm(K), here {2.0 * given.max() / norm:.6g} where alpha is "
+            f"{given.max():.6g}. Use alpha='spectral' to have it chosen."
+        )
+    return np.ascontiguousarray(given)
+
+
+def spectral_norm(gram: Gram, scale: Array, max_steps: int = 40) -> tuple[float, float]:
+    """Bound norm(D K D), D^2 = diag(scale), from below and above, by Lanczos' iteration.
+
+    The lower bound is the largest Ritz value. The upper one adds the norm of its residual, and a
+    thousandth for safety; the trace bounds it too.
+    """
+    root = np.sqrt(scale)
+    v = np.random.default_rng(0).standard_normal(gram.n)
+    basis = [v / np.linalg.norm(v)]
+    diagonal, beyond = [], []
+    trace = float(scale @ gram.diagonal)
+    low, high = 0.0, trace
+    for _ in range(min(max_steps, gram.n)):
+        v = root * gram.product((root * basis[-1])[None])[0]
+        diagonal.append(float(v @ basis[-1]))
+        for q in basis:  # full orthogonalisation: the basis is short
+            v = v - (v @ q) * q
+        beyond.append(float(np.linalg.norm(v)))
+        values, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beyond[:-1]))
+        low = float(values[-1])
+        residual = beyond[-1] * abs(vectors[-1, -1])
+        high = min(trace, (low + residual) * 1.001)
+        if residual <= 1e-3 * low or beyond[-1] <= 1e-14 * trace:
+            break
+        basis.append(v / beyond[-1])
+    return low, high

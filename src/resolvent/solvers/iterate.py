@@ -1,0 +1,266 @@
+"""The one outer loop: tolerance, certificate, history, limits, interrupt, callback, result.
+
+A solver is a generator that advances a `Point`. It yields None after each piece of bounded work, so
+that a time limit or Ctrl-C takes effect soon, and the largest change of a coefficient of each
+problem when an iteration is complete.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from resolvent.problem import EPS, Array, Certificate, Problem, Record, Solution, Status
+from resolvent.solvers import newton
+
+Steps = Generator[Array | None, None, None]
+
+
+@dataclass
+class Point:
+    """Where a solver is: a row for each problem. Solvers advance it in place."""
+
+    coef: Array
+    state: Array  # z = Kc or w = X'c, as the gram has it
+    intercept: Array
+    running: NDArray[np.intp]  # the problems that have not stopped yet
+
+    @classmethod
+    def at(cls, problem: Problem, coef: Array) -> Point:
+        """Start every problem at `coef`."""
+        return cls(coef, problem.gram.state(coef), np.zeros(problem.m), np.arange(problem.m))
+
+    def move(self, problem: Problem, j: int, certificate: Certificate) -> None:
+        """Put problem j where `certificate` was given."""
+        self.coef[j] = certificate.coef
+        self.state[j] = problem.gram.state(self.coef[j : j + 1])[0]
+        self.intercept[j] = certificate.intercept
+
+
+@dataclass
+class Best:
+    """The lowest primal with its coefficients and, apart, the largest dual of one problem."""
+
+    certificate: Certificate | None = None
+    dual: float = -np.inf
+    status: Status | None = None
+    n_iter: int = 0
+
+    def see(self, new: Certificate) -> None:
+        """Keep what is better; a tie to within rounding goes to the newer."""
+        self.dual = max(self.dual, new.dual)
+        if self.certificate is None or not new.primal > self.certificate.primal + new.floor:
+            self.certificate = new
+
+    @property
+    def known(self) -> Certificate:
+        """The best certificate; there is one from the start."""
+        assert self.certificate is not None
+        return self.certificate
+
+    @property
+    def gap(self) -> float:
+        """Best primal minus best dual."""
+        return max(self.known.primal - self.dual, 0.0)
+
+    def within(self, tol: float) -> bool:
+        """Whether the gap is within the relative tolerance."""
+        return self.gap <= tol * max(abs(self.known.primal), abs(self.dual))
+
+
+@dataclass
+class Clock:
+    """Seconds since the start, against a limit."""
+
+    limit: float
+    start: float = field(default_factory=time.perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        """Time since the start."""
+        return time.perf_counter() - self.start
+
+    @property
+    def over(self) -> bool:
+        """Whether the limit has passed."""
+        return self.seconds >= self.limit
+
+
+class Run:
+    """The state of the outer loop for all problems at once."""
+
+    def __init__(self, problem: Problem, point: Point, tol: float, clock: Clock) -> None:
+        self.problem, self.point, self.tol, self.clock = problem, point, tol, clock
+        self.best = [Best() for _ in range(problem.m)]
+        self.history: list[Record] = []
+        self.n_iter = 0
+        self.finishers = [newton.Finisher(problem, j) for j in range(problem.m)]
+        self.seconds_to_certify = 0.0
+
+    def certify(self, largest: Array, polish: bool) -> None:
+        """Certify the running problems from scratch, finish by Newton where due, and record."""
+        began = self.clock.seconds
+        problem, point = self.problem, self.point
+        running = point.running
+        state = problem.gram.state(point.coef[running])
+        point.state[running] = state  # incremental updates drift
+        scores = problem.gram.scores(state)
+        for j, z in zip(running, scores, strict=True):
+            current = problem.certify(j, point.coef[j].copy(), z.copy())
+            self.best[j].see(current)
+            if polish and not self.best[j].within(self.tol):
+                self._finish(j, current)
+        self.seconds_to_certify = self.clock.seconds - began
+        self._record(largest)
+
+    def _finish(self, j: int, current: Certificate) -> None:
+        """Let Newton take problem j on from `current`, as far as it is worth its work."""
+        best = self.best[j]
+        last_touch = self.tol == 0.0 and best.gap <= current.floor
+        for better in self.finishers[j].steps(current, self.n_iter, last_touch):
+            best.see(better)
+            self.point.move(self.problem, j, better)
+            if self.tol > 0.0 and best.within(self.tol):
+                break
+
+    def verdict(self, j: int, largest: float, stop: str, tol: float) -> Status | None:
+        """Why problem j should stop now, if it should."""
+        best = self.best[j]
+        if stop == "step":
+            return Status.STEP if largest < tol else None
+        if tol > 0.0 and best.within(tol):
+            return Status.CONVERGED
+        scale = float(np.abs(self.point.coef[j]).max())
+        if best.gap <= best.known.floor or largest <= 4 * EPS * scale:
+            return Status.PRECISION_LIMIT
+        return None
+
+    def _record(self, largest: Array) -> None:
+        best, public = self.best, self.problem.public
+        self.history.append(
+            Record(
+                self.n_iter,
+                self.clock.seconds,
+                public(np.array([b.known.primal for b in best])),
+                public(np.array([b.dual for b in best])),
+                public(np.array([b.gap for b in best])),
+                public(largest),
+            )
+        )
+
+    def certifies_within(self, seconds: float) -> bool:
+        """Whether a certificate is likely to take no longer than that."""
+        return self.seconds_to_certify < seconds
+
+    def stop(self, j: int, status: Status) -> None:
+        """Take problem j out of the running."""
+        self.best[j].status, self.best[j].n_iter = status, self.n_iter
+        self.point.running = self.point.running[self.point.running != j]
+
+    def stop_all(self, status: Status) -> None:
+        """Stop everything that still runs."""
+        for j in self.point.running:
+            self.stop(j, status)
+
+    def solution(self) -> Solution:
+        """Gather the best of each problem."""
+        best, public = self.best, self.problem.public
+        known = [b.known for b in best]
+        return Solution(
+            coef=public(np.array([k.coef for k in known])),
+            fitted=public(np.array([k.scores + k.intercept for k in known])),
+            intercept=public(np.array([k.intercept for k in known])),
+            primal=public(np.array([k.primal for k in known])),
+            dual=public(np.array([b.dual for b in best])),
+            gap=public(np.array([b.gap for b in best])),
+            n_iter=public(np.array([b.n_iter for b in best])),
+            status=max(b.status for b in best if b.status is not None),
+            history=self.history,
+        )
+
+
+def iterate(
+    problem: Problem,
+    steps: Callable[[Point], Steps],
+    start: Array,
+    *,
+    stop: str,
+    tol: float,
+    max_iter: int,
+    time_limit: float | None,
+    accelerate: bool,
+    callback: Callable[[Record], bool | None] | None,
+    on_interrupt: str,
+) -> Solution:
+    """Advance `steps` until every problem has reached the tolerance or a limit."""
+    clock = Clock(np.inf if time_limit is None else time_limit)
+    point = Point.at(problem, start)
+    run = Run(problem, point, tol if stop == "gap" else np.inf, clock)
+    largest = np.full(problem.m, np.inf)
+    next_check = 0
+    try:
+        run.certify(largest, polish=False)
+        for progress in steps(point):
+            if progress is None and not clock.over:
+                continue
+            if progress is None:
+                if run.certifies_within(max(0.2, 0.1 * clock.limit)):
+                    run.certify(largest, polish=False)
+                run.stop_all(Status.TIME_LIMIT)
+                break
+            largest = progress
+            run.n_iter += 1
+            small_step = stop == "step" and (largest[point.running] < tol).any()
+            ending = run.n_iter >= max_iter or clock.over
+            if run.n_iter >= next_check or small_step or ending:
+                # Checks grow rarer, so that they cost little and overshoot by an eighth at most.
+                next_check = run.n_iter + 1 + run.n_iter // 8
+                run.certify(largest, polish=accelerate)
+                for j in point.running:
+                    status = run.verdict(j, largest[j], stop, tol)
+                    if status is not None:
+                        run.stop(j, status)
+                if callback is not None and callback(run.history[-1]):
+                    run.stop_all(Status.CALLBACK)
+            if ending:
+                run.stop_all(Status.MAX_ITER if run.n_iter >= max_iter else Status.TIME_LIMIT)
+            if len(point.running) == 0:
+                break
+    except KeyboardInterrupt:
+        if on_interrupt == "raise" or not run.history:
+            raise
+        if run.certifies_within(0.2):
+            run.certify(largest, polish=False)
+        run.stop_all(Status.INTERRUPTED)
+    solution = run.solution()
+    _warn(solution, tol, stop)
+    return solution
+
+
+def _warn(solution: Solution, tol: float, stop: str) -> None:
+    """Say once what was not reached: the gap asked for, the gap that is there, the remedy."""
+    if solution.status <= Status.STEP or (solution.status == Status.PRECISION_LIMIT and tol == 0):
+        return
+    from sklearn.exceptions import ConvergenceWarning  # slow to import, rarely needed
+
+    gap, primal, dual = (np.atleast_1d(x) for x in (solution.gap, solution.primal, solution.dual))
+    scale = np.maximum(np.abs(primal), np.abs(dual))
+    relative = np.divide(gap, scale, out=np.full(len(gap), np.inf), where=scale > 0)
+    asked = f"a largest step below {tol:g}" if stop == "step" else f"tol={tol:g}"
+    remedies = {
+        Status.PRECISION_LIMIT: "A smaller gap needs a kernel matrix in float64 or data of a "
+        "more even scale; tol=0 asks for just this limit.",
+        Status.MAX_ITER: "Raise max_iter, or tol, or lower C.",
+        Status.TIME_LIMIT: "Raise time_limit, or go on from here with start=solution.",
+    }
+    warnings.warn(
+        f"{solution.status.message} Relative duality gap reached: {relative.max():.2e}; asked "
+        f"for: {asked}. {remedies.get(solution.status, 'Go on from here with start=solution.')}",
+        ConvergenceWarning,
+        stacklevel=4,
+    )

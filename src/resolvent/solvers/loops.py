@@ -1,0 +1,163 @@
+"""The compiled loops: everything that is done to one coefficient at a time, for every loss.
+
+Throughout, ``y`` are targets, ``C`` weights C_i = w_i C (a coordinate with C_i = 0 takes no part),
+``c`` coefficients, ``s`` scores with the offset included. The resolvent of C_i L at (v, alpha) is
+C_i times the resolvent of L at (v / C_i, alpha / C_i): weights are applied here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+from resolvent._jit import axpy, compiled, conjugate, dot, resolvent, slope, value
+
+Vector = NDArray[np.float64]
+
+# alpha / C_i at which a resolvent is a subgradient at the score itself: z = (v - u) / a.
+SHARP = 1e200
+
+
+@register_jitable
+def answer(loss: Any, y: float, C: float, c: float, s: float, alpha: float) -> float:
+    """Equation (8) of the paper: -J_alpha(alpha s - c) for the loss C L."""
+    a = min(alpha / C, SHARP)
+    return -C * resolvent(loss, y, a * s - c / C, a)
+
+
+@register_jitable
+def total(loss: Any, y: Vector, C: Vector, c: Vector, z: Vector, b: float, alpha: Vector) -> float:
+    """Sum of the fixed-point step at offset b."""
+    result = 0.0
+    for i in range(len(y)):
+        if C[i] > 0.0:
+            result += answer(loss, y[i], C[i], c[i], z[i] + b, alpha[i])
+    return result
+
+
+@compiled
+def sweep(
+    loss: Any,
+    panel: Any,
+    state: Vector,
+    y: Vector,
+    C: Vector,
+    c: Vector,
+    diagonal: Vector,
+    offset: Vector,
+    order: NDArray[np.int64],
+) -> float:
+    """Algorithms 1 and 2 of the paper: update the coordinates in `order`, return max |h_i|.
+
+    `state` is z = Kc or w = X'c, as `panel` has it. ``offset = (b, sum of c, rho)`` adds
+    b + rho sum(c) to each score, which is the kernel K + rho 11' and a shift by b.
+    """
+    largest = 0.0
+    rho = offset[2]
+    for i in order:
+        if C[i] == 0.0:
+            continue
+        s = dot(panel, state, i) + offset[0] + rho * offset[1]
+        new = answer(loss, y[i], C[i], c[i], s, 1.0 / (diagonal[i] + rho))
+        h = new - c[i]
+        if h != 0.0:
+            axpy(panel, state, i, h)
+            c[i] = new
+            offset[1] += h
+            largest = max(largest, abs(h))
+    return largest
+
+
+@compiled
+def step(
+    loss: Any, y: Vector, C: Vector, c: Vector, z: Vector, b: float, alpha: Vector, out: Vector
+) -> tuple[float, float]:
+    """Do steps 2 and 3 of the fixed-point iteration; return the sum and the largest change."""
+    total, largest = 0.0, 0.0
+    for i in range(len(y)):
+        out[i] = answer(loss, y[i], C[i], c[i], z[i] + b, alpha[i]) if C[i] > 0.0 else 0.0
+        total += out[i]
+        largest = max(largest, abs(out[i] - c[i]))
+    return total, largest
+
+
+@compiled
+def balance(
+    loss: Any, y: Vector, C: Vector, c: Vector, z: Vector, alpha: Vector, aim: float, b: float
+) -> float:
+    """Find the offset at which the fixed-point step sums to `aim`, starting the search from `b`.
+
+    The sum falls as the offset grows: bracket, then regula falsi with bisection, down to two
+    neighbouring numbers. Where no offset reaches the aim the search ends at +-1e100.
+    """
+    lo, hi = b, b
+    f_lo = f_hi = total(loss, y, C, c, z, b, alpha) - aim
+    side = 1.0 if f_lo > 0.0 else -1.0
+    width = 1e-3 * max(abs(b), 1e-3)
+    outward = f_lo != 0.0
+    halve = False
+    while outward or f_lo > 0.0 > f_hi:
+        if outward:
+            trial = b + side * width
+            width *= 4.0
+        else:
+            width = hi - lo
+            trial = lo + f_lo * (width / (f_lo - f_hi))
+            if halve or not lo < trial < hi:
+                trial = lo + 0.5 * width
+            if not lo < trial < hi:
+                break
+        f = total(loss, y, C, c, z, trial, alpha) - aim
+        if f > 0.0:
+            lo, f_lo = trial, f
+        elif f < 0.0:
+            hi, f_hi = trial, f
+        else:
+            return trial
+        if outward:
+            outward = side * f > 0.0 and abs(trial) < 1e100
+        else:
+            halve = hi - lo > 0.5 * width
+    return lo if abs(f_lo) <= abs(f_hi) else hi
+
+
+@compiled
+def fenchel(
+    loss: Any, y: Vector, C: Vector, c: Vector, z: Vector, b: float
+) -> tuple[float, float, float, float]:
+    """Sum C L, C L*, c z, of which primal and dual are made, and all their magnitudes."""
+    losses, conjugates, products, size = 0.0, 0.0, 0.0, 0.0
+    for i in range(len(y)):
+        if C[i] > 0.0:
+            at_score = C[i] * value(loss, y[i], z[i] + b)
+            at_coef = C[i] * conjugate(loss, y[i], -c[i] / C[i])
+            losses += at_score
+            conjugates += at_coef
+            products += c[i] * z[i]
+            size += abs(at_score) + abs(at_coef) + abs(c[i] * z[i])
+    return losses, conjugates, products, size
+
+
+@compiled
+def linearise(
+    loss: Any,
+    y: Vector,
+    C: Vector,
+    c: Vector,
+    z: Vector,
+    b: float,
+    alpha: Vector,
+    residual: Vector,
+    slopes: Vector,
+) -> None:
+    """Residual of equation (8) and the slope of the resolvent at each coordinate, for Newton."""
+    for i in range(len(y)):
+        residual[i], slopes[i] = c[i], 0.0
+        if C[i] > 0.0:
+            a = min(alpha[i] / C[i], SHARP)
+            v = a * (z[i] + b) - c[i] / C[i]
+            residual[i] += C[i] * resolvent(loss, y[i], v, a)
+            slopes[i] = slope(loss, y[i], v, a)

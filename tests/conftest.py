@@ -1,0 +1,8 @@
+import os
+
+from hypothesis import settings
+
+# No deadline: the first example compiles. In CI no failure by the luck of the draw.
+settings.register_profile("local", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
