@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.dispatcher import Dispatcher
 from numba.extending import overload, register_jitable
 
 from resolvent import _numeric
@@ -86,11 +85,13 @@ class compiled:
     def __init__(self, loop: Callable[..., Any]) -> None:
         self.fresh = numba.njit(**OPTIONS)(loop)
         try:
-            self.cached = numba.njit(cache=True, **OPTIONS)(loop)
+            self.cached: Any = numba.njit(cache=True, **OPTIONS)(loop)
         except RuntimeError:  # no writable place for the cache: go without
             self.cached = self.fresh
-        if isinstance(self.cached, Dispatcher) and self.cached is not self.fresh:
-            self.cached._cache._cache_file._source_stamp = DIGEST
+        else:
+            cache: Any = getattr(self.cached, "_cache", None)  # None under NUMBA_DISABLE_JIT
+            if cache is not None:
+                cache._cache_file._source_stamp = DIGEST
         self.__doc__ = loop.__doc__
         self.__name__ = loop.__name__
         self.py_func = loop

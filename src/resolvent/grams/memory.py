@@ -22,13 +22,13 @@ def parse_memory(limit: Any) -> int:
     ----------
     limit : int, float, str or None
         Bytes, or a string such as "512MiB" or "1.5 GB" (units of 1000; MiB and the like of 1024).
-        None is a quarter of the memory that is free.
+        None or "auto" is a quarter of the memory that is free.
 
     Returns
     -------
     int
     """
-    if limit is None:
+    if limit is None or limit == "auto":
         return free_memory() // 4
     size = math.nan
     if isinstance(limit, str):

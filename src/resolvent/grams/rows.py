@@ -206,6 +206,7 @@ class ComputedGram(RowGram):
         with np.errstate(over="ignore", invalid="ignore"):
             # rounded as the rows are, so that it is the diagonal of the matrix solved with
             self.diagonal = checked_diagonal(kernel.diagonal(self.points).astype(self.dtype))
+        self.noise = float(np.finfo(self.dtype).eps)
 
         row_bytes = n * self.dtype.itemsize
         afford, least = limit // row_bytes, min(n, LEAST_ROWS)
