@@ -7,15 +7,39 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from resolvent._solve import solve
+    from resolvent.estimators.classifier import KernelClassifier
+    from resolvent.estimators.linear import LinearClassifier, LinearRegressor
+    from resolvent.estimators.quantile import KernelQuantileRegressor
+    from resolvent.estimators.regressor import KernelRegressor
+    from resolvent.estimators.ridge import KernelRidge
     from resolvent.grams import gram
     from resolvent.losses import check_loss
     from resolvent.problem import Problem, Solution, Status
 
 __version__ = "0.1.0"
 
-__all__ = ["Problem", "Solution", "Status", "check_loss", "gram", "solve"]
+__all__ = [
+    "KernelClassifier",
+    "KernelQuantileRegressor",
+    "KernelRegressor",
+    "KernelRidge",
+    "LinearClassifier",
+    "LinearRegressor",
+    "Problem",
+    "Solution",
+    "Status",
+    "check_loss",
+    "gram",
+    "solve",
+]
 
 _HOMES = {
+    "KernelClassifier": "estimators.classifier",
+    "KernelQuantileRegressor": "estimators.quantile",
+    "KernelRegressor": "estimators.regressor",
+    "KernelRidge": "estimators.ridge",
+    "LinearClassifier": "estimators.linear",
+    "LinearRegressor": "estimators.linear",
     "Problem": "problem",
     "Solution": "problem",
     "Status": "problem",

@@ -57,6 +57,8 @@ conjugate = generic("conjugate", _numeric.conjugate_from(value, derivative, _roo
 resolvent = generic("resolvent", _numeric.resolvent_from(derivative, _root))
 slope = generic("slope", _numeric.slope_from(resolvent))
 
+inverse_link = generic("inverse_link")
+
 # Of a panel, which gives access to some rows of the kernel matrix (see resolvent.grams).
 dot = generic("dot", fastmath={"contract", "reassoc"})  # so that its sum is vectorised
 axpy = generic("axpy")

@@ -99,13 +99,13 @@ def conjugate_from(value: Scalar, derivative: Scalar, root: Root) -> Scalar:
     def conjugate(loss: Any, y: float, u: float) -> float:
         # Aim a few ulps towards the slope at 0, so that the border of the domain is reached.
         inward = derivative(loss, y, 0.0)
-        aim = u - ULPS * abs(u) if u > inward else u + ULPS * abs(u)
-        if (u > inward) != (aim > inward):
-            aim = u
+        room = ULPS * abs(u)
+        aim = max(u - room, inward) if u > inward else min(u + room, inward)
         lo, hi = root(loss, y, aim, 0.0)
         if derivative(loss, y, hi) < aim or derivative(loss, y, lo) > aim:
             return math.inf
-        return max(u * lo - value(loss, y, lo), u * hi - value(loss, y, hi))
+        best = max(u * lo - value(loss, y, lo), u * hi - value(loss, y, hi))
+        return math.inf if math.isnan(best) else best  # both terms overflow: so does the result
 
     return conjugate
 

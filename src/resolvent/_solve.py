@@ -113,13 +113,15 @@ def solve(
     _check_number("tol", tol, "0 solves to the limit of rounding")
     if stop == "step" and tol == 0:
         raise ValueError("tol=0 with stop='step' would never end; give a positive tol.")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback={callback!r} must be a function of a record, or None.")
     if time_limit is not None:
         _check_number("time_limit", time_limit, "it is in seconds")
     if solver == "auto":
         solver = "coordinate_descent"
     if max_iter is None:
         max_iter = MAX_ITER[solver]
-    elif isinstance(max_iter, bool) or int(max_iter) != max_iter or max_iter < 1:
+    elif not _is_number(max_iter) or not 1 <= max_iter < np.inf or int(max_iter) != max_iter:
         raise ValueError(f"max_iter={max_iter!r} must be a whole number, at least 1.")
     if solver == "fixed_point":
         steps = fixed_point(problem, alpha, accelerate)
@@ -154,5 +156,9 @@ def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
 
 
 def _check_number(name: str, value: Any, remark: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value >= 0:
-        raise ValueError(f"{name}={value!r} must be a number, at least 0 ({remark}).")
+    if not _is_number(value) or not 0 <= value < np.inf:
+        raise ValueError(f"{name}={value!r} must be a number, at least 0 and finite ({remark}).")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -147,7 +147,7 @@ class Problem:
         self.fit_intercept = bool(fit_intercept)
         n = self.gram.n
         targets = _numbers(y, "y")
-        if targets.ndim not in (1, 2) or len(targets) != n:
+        if targets.ndim not in (1, 2) or len(targets) != n or targets.size == 0:
             raise ValueError(
                 f"y has shape {targets.shape}; the kernel matrix has {n} rows, so y must have "
                 f"shape ({n},) or ({n}, m)."
@@ -185,7 +185,8 @@ class Problem:
                 raise ValueError(
                     f"sample_weight has a negative value ({w.min():g}); weights must be >= 0."
                 )
-            weights = weights * (w[:, None] if self.columns and w.ndim else w)
+            with np.errstate(over="ignore"):  # refused below
+                weights = weights * (w[:, None] if self.columns and w.ndim else w)
         weights = np.atleast_2d(weights.T)
         if not (weights > 0).any(axis=1).all():
             raise ValueError(
@@ -246,9 +247,18 @@ class Problem:
         sums = loops.fenchel(self.loss, self.y[j], self.C[j], coef, scores, b)
         losses, conjugates, products, size = sums
         floor = 64 * EPS * size + self.gram.noise * float(coef**2 @ self.gram.diagonal)
+        floor = floor if np.isfinite(floor) else 0.0  # an infinite objective is not rounding
+        # To rounding sum(c) = 0; what is left of it costs the bound b sum(c), to first order.
+        left = b * float(coef.sum())
         return Certificate(
-            coef, scores, b, losses + 0.5 * products, -conjugates - 0.5 * products, floor
+            coef, scores, b, losses + 0.5 * products, -conjugates - 0.5 * products - left, floor
         )
+
+    def nothing(self, j: int) -> float:
+        """Objective that is zero up to rounding, as with a constant target and an offset."""
+        none = np.zeros(self.n)
+        start = loops.fenchel(self.loss, self.y[j], self.C[j], none, none, 0.0)[0]
+        return EPS * float(start) + 1e-200 * float(self.C[j].sum())
 
     def resolvent_step(
         self, j: int, coef: Array, scores: Array, b: float = 0.0

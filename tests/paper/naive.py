@@ -92,8 +92,9 @@ def minus_J(loss, y, C, v, alpha):
 def minus_J_by_value(loss, y, C, v, alpha):
     """The same from the definition (6) and the values of the loss alone.
 
-    u = J_alpha(v) means v = u + alpha z with u in df(z): z minimises f(z) + alpha/2 (z - v/alpha)^2.
-    Golden-section search finds z to about 1e-8, the square root of the rounding of the values.
+    u = J_alpha(v) means v = u + alpha z with u in df(z), so that z minimises
+    f(z) + alpha/2 (z - v/alpha)^2. Golden-section search finds z to about 1e-8, the square root of
+    the rounding of the values.
     """
 
     def objective(z):
@@ -133,7 +134,7 @@ def fixed_point_iterates(loss, K, y, C, c, alpha, steps):
     return result
 
 
-def algorithm_1(loss, K, y, C, c, order, h=None):
+def algorithm_1(loss, K, y, C, c, order):
     """One pass of Algorithm 1 over `order`, as printed; yields (i, h_i, c) after each update."""
     c = c.copy()
     for i in order:

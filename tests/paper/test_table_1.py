@@ -1,7 +1,8 @@
 """Table 1: the operator -J_alpha of five methods.
 
-The printed column is not J_alpha of equation (6) but -J_alpha(alpha v) / alpha; the two agree only at
-alpha = 1, and for the L2-SVM only if its loss is halved. CORRECTED below is what equation (7) needs.
+The printed column is not -J_alpha(v) of equation (6) but -J_alpha(alpha v) / alpha; the two agree
+only at alpha = 1, and for the L2-SVM only if its loss is halved. CORRECTED below is what equation
+(7) needs.
 """
 
 from typing import NamedTuple
@@ -118,7 +119,9 @@ def test_operator_by_definition_corrected_and_ours(method, lam, alpha):
     compiled = np.empty_like(v)
     n = len(v)
     # The compiled step has v = alpha z - c; take c = -v, z = 0.
-    loops.step(LOSS[method], y, np.full(n, 1 / lam), -v, np.zeros(n), 0.0, np.full(n, alpha), compiled)
+    loops.step(
+        LOSS[method], y, np.full(n, 1 / lam), -v, np.zeros(n), 0.0, np.full(n, alpha), compiled
+    )
     assert close(compiled, definition, v, alpha)
 
 
@@ -129,7 +132,9 @@ def test_printed_operator_is_rescaled(method, lam, alpha):
     """Printed(v) = -J_alpha(alpha v) / alpha, for the L2-SVM with the halved loss."""
     y, v = grid(method, alpha)
     loss = HalvedSquaredHinge() if method == "L2-SVM" else LOSS[method]
-    rescaled = [minus_J(loss, t, 1 / lam, alpha * s, alpha) / alpha for t, s in zip(y, v, strict=True)]
+    rescaled = [
+        minus_J(loss, t, 1 / lam, alpha * s, alpha) / alpha for t, s in zip(y, v, strict=True)
+    ]
     assert close(PRINTED[method](y, v, alpha, lam), rescaled, v, 1.0)
 
 
@@ -140,7 +145,10 @@ def test_printed_operator_agrees_only_at_alpha_one(method, lam):
         y, v = grid(method, alpha)
         right = CORRECTED[method](y, v, alpha, lam)
         if halved:
-            right = [minus_J(HalvedSquaredHinge(), t, 1 / lam, s, alpha) for t, s in zip(y, v, strict=True)]
+            right = [
+                minus_J(HalvedSquaredHinge(), t, 1 / lam, s, alpha)
+                for t, s in zip(y, v, strict=True)
+            ]
         return np.abs(PRINTED[method](y, v, alpha, lam) - right).max()
 
     for alpha in ALPHAS:
@@ -164,6 +172,9 @@ def test_printed_operator_misses_the_optimum(method):
         c = PRINTED[method](y, alpha * K @ c - c, alpha, lam)
     best = solve(LOSS[method], K, y, C / 2 if method == "L2-SVM" else C, tol=1e-10)
     scale = abs(best.primal)
+    print(
+        f"{method}: minimum {best.primal:.3f}, printed {F(loss, K, y, C, c):.3f}, alpha {alpha:.4f}"
+    )
     assert F(loss, K, y, C, c) > best.primal + 0.5 * scale
     # The rescaled coefficients are the solution: the factor alpha is all that is wrong.
     assert F(loss, K, y, C, alpha * c) == pytest.approx(best.primal, rel=1e-4)
@@ -186,5 +197,6 @@ def test_printed_operator_in_coordinate_descent(method):
                 c[i] = PRINTED[method](y[i], v, 1 / M[i, i], lam)
         best = solve(LOSS[method], M, y, C / 2 if method == "L2-SVM" else C, tol=1e-10).primal
         excess[name] = (F(loss, M, y, C, c) - best) / best
+    print(f"{method}: relative excess", excess)
     assert abs(excess["unit"]) < 1e-3
     assert excess["other"] > 0.05

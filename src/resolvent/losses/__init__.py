@@ -40,7 +40,7 @@ from resolvent.losses.regression import (
     SquaredEpsilonInsensitive,
 )
 
-LOSSES: dict[str, type] = {
+LOSSES: dict[str, Any] = {
     "squared": Squared,
     "absolute": Absolute,
     "epsilon_insensitive": EpsilonInsensitive,
@@ -86,6 +86,11 @@ def as_loss(loss: Any) -> Any:
         )
     if "derivative" not in vars(cls) and not {"conjugate", "resolvent"} <= vars(cls).keys():
         raise TypeError(f"{name} must have the methods conjugate and resolvent, or derivative.")
+    required = [field for field in cls._fields if field not in cls._field_defaults]
+    if isinstance(loss, type) and required:
+        raise TypeError(
+            f"{name} has parameters without a default ({', '.join(required)}): pass an instance."
+        )
     try:
         # One specialisation for each loss: an int parameter would compile a second one.
         instance = cls(*map(float, loss)) if not isinstance(loss, type) else cls()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import traceback
 from collections.abc import Iterator
 from typing import Any
 
@@ -64,16 +66,46 @@ def check_loss(loss: Any, targets: Any = None) -> None:
     if targets is None:
         targets = TARGETS[getattr(loss, "targets", "real")]
     wrong: list[str] = []
-    for check in (_convexity, _derivative, _fenchel_young, _resolvent, _compiled):
+    for check in (_convexity, _derivative, _fenchel_young, _resolvent, _slope, _compiled):
         try:
             fault = next(check(loss, [float(y) for y in targets]), None)
         except Exception as error:
-            text = (str(error).strip() or "no message").splitlines()[0]
-            fault = f"{check.__name__[1:]} could not be tried: {type(error).__name__}: {text}"
-        if fault:
+            fault = _not_compiled(error) if check is _compiled else _raised(loss, error)
+        if fault and fault not in wrong:
             wrong.append(fault)
+        if fault and check is _convexity:
+            break  # all else follows from value
     if wrong:
         raise ValueError("\n- ".join([f"{loss!r} is not a valid loss.", *wrong]))
+
+
+def _raised(loss: Any, error: Exception) -> str:
+    """Say which method of the loss raised an error, and for which arguments."""
+    message = f"raised {type(error).__name__}: {error}."
+    methods = {getattr(f, "__code__", None): name for name, f in vars(type(loss)).items()}
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_code in methods:
+            code = frame.f_code
+            names = code.co_varnames[1 : code.co_argcount]
+            arguments = ", ".join(f"{frame.f_locals[name]:g}" for name in names)
+            return f"{methods[code]}({arguments}) {message}"
+    return f"a function of the loss {message}"
+
+
+def _not_compiled(error: Exception) -> str:
+    """Pick from an error of Numba, which is long, the place and the innermost reason."""
+    text = str(error)
+    reasons = (
+        r"Untyped global|No implementation|Unknown attribute|Use of unsupported|Cannot|Error: "
+    )
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no reason given"]
+    reason = [*lines[:1], *(line for line in lines if re.search(reasons, line))][-1]
+    place = re.search(r"\n(.*)\n\s*\^", text)  # Numba marks the spot in the line above
+    return (
+        "it runs in Python but does not compile with Numba"
+        + (f", at `{place[1].strip()}`" if place else "")
+        + f" ({reason.rstrip('.:')}): use plain arithmetic, if, while and the math module only."
+    )
 
 
 def _grid(y: float) -> Array:
@@ -112,6 +144,8 @@ def _derivative(loss: Any, targets: list[float]) -> Iterator[str]:
         z = _grid(y).tolist()
         slopes = [loss.derivative(y, t) for t in z]
         for t, s in zip(z, slopes, strict=True):
+            if not math.isfinite(s):
+                yield f"derivative is not finite: derivative({y:g}, {t:g}) = {s}."
             for other in (t - 1.0, t - 1e-3, t + 1e-3, t + 1.0):
                 below = loss.value(y, t) + s * (other - t)
                 if loss.value(y, other) < below - SLACK * (1.0 + abs(below)):
@@ -127,6 +161,8 @@ def _fenchel_young(loss: Any, targets: list[float]) -> Iterator[str]:
         for a in STEPS:
             for v in (-30.0, -1.5, -0.4, 0.0, 0.3, 1.0, 20.0):
                 u = _jit.resolvent(loss, y, v, a)
+                if not math.isfinite(u):
+                    yield f"resolvent is not finite: resolvent({y:g}, {v:g}, {a:g}) = {u}."
                 conj = _jit.conjugate(loss, y, u)
                 if math.isinf(conj) or math.isnan(conj):
                     yield (
@@ -158,6 +194,8 @@ def _resolvent(loss: Any, targets: list[float]) -> Iterator[str]:
             last_v, last_u = -math.inf, 0.0
             for v in (-30.0, -1.5, -0.4, 0.0, 0.3, 1.0, 20.0):
                 u = _jit.resolvent(loss, y, v, a)
+                if not math.isfinite(u):
+                    yield f"resolvent is not finite: resolvent({y:g}, {v:g}, {a:g}) = {u}."
 
                 def objective(t: float, y: float = y, v: float = v, a: float = a) -> float:
                     return float(loss.value(y, t)) + 0.5 * a * (t - v / a) ** 2
@@ -177,6 +215,23 @@ def _resolvent(loss: Any, targets: list[float]) -> Iterator[str]:
                         f"{u - last_u:.6g} between v={last_v:g} and v={v:g}."
                     )
                 last_v, last_u = v, u
+
+
+def _slope(loss: Any, targets: list[float]) -> Iterator[str]:
+    if "slope" not in vars(type(loss)):
+        return
+    for y in targets:
+        for a in STEPS:
+            for v in (-30.0, -1.5, -0.4, 0.0, 0.3, 1.0, 20.0):
+                h = 1e-5 * (1.0 + abs(v))
+                left, u, right = (loss.resolvent(y, w, a) for w in (v - h, v, v + h))
+                sides = sorted([(u - left) / h, (right - u) / h])
+                s = loss.slope(y, v, a)
+                if not sides[0] - 1e-3 <= s <= sides[1] + 1e-3:
+                    yield (
+                        f"slope is not the derivative of resolvent in v: slope({y:g}, {v:g}, "
+                        f"{a:g}) = {s:g}, by differences it is {sum(sides) / 2:.6g}."
+                    )
 
 
 def _minimise(objective: Any, centre: float) -> float:
@@ -212,7 +267,8 @@ def _compiled(loss: Any, targets: list[float]) -> Iterator[str]:
                 names, _compiled_trial(loss, y, v, v, a), _trial(loss, y, v, v, a), strict=True
             )
             for name, fast, plain in pairs:
-                if not (_close(fast, plain, abs(plain)) or (math.isinf(plain) and fast == plain)):
+                same = fast == plain or (math.isnan(fast) and math.isnan(plain))
+                if not (same or _close(fast, plain, abs(plain))):
                     yield (
                         f"{name} gives {fast:g} compiled and {plain:g} in Python at y={y:g}: it "
                         "must be plain arithmetic on its arguments."

@@ -45,10 +45,11 @@ class SquaredHinge(NamedTuple):
     targets = "sign"
 
     def value(self, y: float, z: float) -> float:
-        return max(1.0 - y * z, 0.0) ** 2
+        short = max(1.0 - y * z, 0.0)
+        return short * short
 
     def conjugate(self, y: float, u: float) -> float:
-        return y * u + 0.25 * u * u if y * u <= 0.0 else INF
+        return u * (y + 0.25 * u) if y * u <= 0.0 else INF
 
     def resolvent(self, y: float, v: float, a: float) -> float:
         return -y * max(a - y * v, 0.0) / (1.0 + 0.5 * a)
@@ -104,6 +105,10 @@ class Logistic(NamedTuple):
 
     targets = "sign"
 
+    def inverse_link(self, z: float) -> float:
+        """Probability of y = 1."""
+        return expit(z)
+
     def value(self, y: float, z: float) -> float:
         m = y * z
         return math.log1p(math.exp(-abs(m))) + max(-m, 0.0)
@@ -135,7 +140,7 @@ class Logistic(NamedTuple):
                 lo = m
             step = excess / (a + p * (1.0 - p))
             if abs(step) <= EPS * abs(m) or hi - lo <= EPS * abs(m):
-                return -y * expit(step - m)
+                return -y * (p + p * (1.0 - p) * step)  # m - step would round away the step
             m -= step
             if not lo < m < hi:  # Newton left the bracket: halve it
                 m = 0.5 * (lo + hi)

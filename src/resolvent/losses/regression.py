@@ -38,10 +38,10 @@ class Squared(NamedTuple):
     """Squared loss r^2 / 2: kernel ridge regression, the paper's RLS."""
 
     def value(self, y: float, z: float) -> float:
-        return 0.5 * (y - z) ** 2
+        return 0.5 * (y - z) * (y - z)
 
     def conjugate(self, y: float, u: float) -> float:
-        return u * y + 0.5 * u * u
+        return u * (y + 0.5 * u)
 
     def resolvent(self, y: float, v: float, a: float) -> float:
         return shrink(y, v, a, 1.0)
@@ -95,10 +95,11 @@ class SquaredEpsilonInsensitive(NamedTuple):
     limits = {"epsilon": "[0, inf)"}
 
     def value(self, y: float, z: float) -> float:
-        return max(abs(y - z) - self.epsilon, 0.0) ** 2
+        r = max(abs(y - z) - self.epsilon, 0.0)
+        return r * r
 
     def conjugate(self, y: float, u: float) -> float:
-        return u * y + self.epsilon * abs(u) + 0.25 * u * u
+        return u * (y + math.copysign(self.epsilon, u) + 0.25 * u)
 
     def resolvent(self, y: float, v: float, a: float) -> float:
         above = shrink(y + self.epsilon, v, a, 2.0)
@@ -123,7 +124,7 @@ class Huber(NamedTuple):
         return 0.5 * r * r if r <= self.delta else self.delta * (r - 0.5 * self.delta)
 
     def conjugate(self, y: float, u: float) -> float:
-        return u * y + 0.5 * u * u if abs(u) <= self.delta * (1.0 + ULPS) else INF
+        return u * (y + 0.5 * u) if abs(u) <= self.delta * (1.0 + ULPS) else INF
 
     def resolvent(self, y: float, v: float, a: float) -> float:
         return clip(shrink(y, v, a, 1.0), -self.delta, self.delta)
@@ -166,15 +167,21 @@ class Expectile(NamedTuple):
 
     def value(self, y: float, z: float) -> float:
         w = self.tau if y > z else 1.0 - self.tau
-        return 0.5 * w * (y - z) ** 2
+        return 0.5 * w * (y - z) * (y - z)
 
     def conjugate(self, y: float, u: float) -> float:
         w = self.tau if u < 0.0 else 1.0 - self.tau
-        return u * y + 0.5 * u * u / w
+        return u * (y + 0.5 * u / w)
 
     def resolvent(self, y: float, v: float, a: float) -> float:
         w = self.tau if v < a * y else 1.0 - self.tau
         return shrink(y, v, a, w)
+
+
+@register_jitable
+def exp(z: float) -> float:
+    """Exponential that overflows to infinity, in Python as when compiled."""
+    return math.exp(z) if z < 709.78 else INF
 
 
 @register_jitable
@@ -198,9 +205,13 @@ class Poisson(NamedTuple):
 
     targets = "nonnegative"
 
+    def inverse_link(self, z: float) -> float:
+        """Mean of y."""
+        return exp(z)
+
     def value(self, y: float, z: float) -> float:
-        mean = math.exp(z) if z < 709.0 else INF
-        if y == 0.0:
+        mean = exp(z)
+        if y == 0.0 or mean == INF:
             return mean
         distance = z - math.log(y)
         if abs(distance) < 1.0:
@@ -211,6 +222,8 @@ class Poisson(NamedTuple):
         mean = u + y
         if mean < -ULPS * y:
             return INF
+        if abs(u) < 0.5 * y:  # then the difference below would cancel
+            return u * math.log(mean) + y * (math.log1p(u / y) - u / y)
         here = mean * math.log(mean) if mean > 0.0 else 0.0
         there = y * math.log(y) if y > 0.0 else 0.0
         return here - there - u
@@ -228,6 +241,9 @@ class Poisson(NamedTuple):
             t = log_lambert(ratio - math.log(a))
             # Of two equal forms of z the one that does not cancel.
             z = ratio - math.exp(t) if t < 0.0 else t + math.log(a)
+        # One Newton step on the equation itself; z + step would round away the step.
         mean = math.exp(z)
-        u = mean - y if mean + y <= abs(v) + abs(a * z) else v - a * z
+        step = (s - a * z - mean) / (a + mean)
+        mean += mean * step
+        u = mean - y if mean + y <= abs(v) + abs(a * z) else v - a * z - a * step
         return max(u, -y)

@@ -62,7 +62,8 @@ def coordinate_descent(
                     yield None
             point.intercept += offset[:, 2] * offset[:, 1]
             iteration += 1
-            yield largest
+            # Coefficients may rest at their bounds while the offset still moves.
+            yield np.maximum(largest, np.abs(offset[:, 1])) if problem.fit_intercept else largest
 
     return steps
 
@@ -92,7 +93,13 @@ def _generator(random_state: Any) -> np.random.Generator:
     """Make a generator of a seed, a Generator or a RandomState; None is a fixed seed."""
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31)
-    return np.random.default_rng(0 if random_state is None else random_state)
+    try:
+        return np.random.default_rng(0 if random_state is None else random_state)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"random_state={random_state!r} must be a whole number, at least 0, a Generator, a "
+            "RandomState or None."
+        ) from None
 
 
 def _checked(order: ArrayLike, n: int) -> Order:

@@ -69,7 +69,8 @@ def fixed_point(
                         loss, y[j], C[j], v, z_v, alphas, 0.0, point.intercept[j]
                     )
                 loops.step(loss, y[j], C[j], v, z_v, point.intercept[j], alphas, point.coef[j])
-                largest[j] = np.abs(point.coef[j] - c).max()
+                # From v too: an extrapolated step that lands on c again proves nothing of c.
+                largest[j] = max(np.abs(point.coef[j] - x).max() for x in (c, v))
             point.state[running] = gram.state(point.coef[running])
             yield largest
 
@@ -102,7 +103,7 @@ def step_sizes(alpha: Any, gram: Gram) -> Array:
         raise ValueError(f"alpha={alpha!r} must be a number or a vector of length {n}.") from None
     if not (np.isfinite(given).all() and (given > 0).all()):
         raise ValueError(f"alpha={alpha!r} must be positive and finite.")
-    norm, _ = spectral_norm(gram, given)
+    norm, _ = spectral_norm(gram, given, accuracy=1e-10, max_steps=200)
     if norm >= 2.0:
         raise ValueError(
             f"alpha is too large by a factor of {norm / 2.0:.3g}: the iteration converges for "
@@ -112,7 +113,9 @@ def step_sizes(alpha: Any, gram: Gram) -> Array:
     return np.ascontiguousarray(given)
 
 
-def spectral_norm(gram: Gram, scale: Array, max_steps: int = 40) -> tuple[float, float]:
+def spectral_norm(
+    gram: Gram, scale: Array, accuracy: float = 1e-3, max_steps: int = 40
+) -> tuple[float, float]:
     """Bound norm(D K D), D^2 = diag(scale), from below and above, by Lanczos' iteration.
 
     The lower bound is the largest Ritz value. The upper one adds the norm of its residual, and a
@@ -127,14 +130,14 @@ def spectral_norm(gram: Gram, scale: Array, max_steps: int = 40) -> tuple[float,
     for _ in range(min(max_steps, gram.n)):
         v = root * gram.product((root * basis[-1])[None])[0]
         diagonal.append(float(v @ basis[-1]))
-        for q in basis:  # full orthogonalisation: the basis is short
+        for q in (*basis, *basis):  # twice: once is not enough where eigenvalues cluster
             v = v - (v @ q) * q
         beyond.append(float(np.linalg.norm(v)))
         values, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beyond[:-1]))
         low = float(values[-1])
         residual = beyond[-1] * abs(vectors[-1, -1])
         high = min(trace, (low + residual) * 1.001)
-        if residual <= 1e-3 * low or beyond[-1] <= 1e-14 * trace:
+        if residual <= accuracy * low or beyond[-1] <= 1e-14 * trace:
             break
         basis.append(v / beyond[-1])
     return low, high

@@ -50,6 +50,7 @@ class Best:
     dual: float = -np.inf
     status: Status | None = None
     n_iter: int = 0
+    nothing: float = 0.0  # an objective so small is zero up to rounding
 
     def see(self, new: Certificate) -> None:
         """Keep what is better; a tie to within rounding goes to the newer."""
@@ -64,13 +65,20 @@ class Best:
         return self.certificate
 
     @property
+    def bound(self) -> float:
+        """Best dual; where rounding puts it above the primal, they are equal."""
+        return min(self.dual, self.known.primal)
+
+    @property
     def gap(self) -> float:
         """Best primal minus best dual."""
-        return max(self.known.primal - self.dual, 0.0)
+        return self.known.primal - self.bound
 
     def within(self, tol: float) -> bool:
-        """Whether the gap is within the relative tolerance."""
-        return self.gap <= tol * max(abs(self.known.primal), abs(self.dual))
+        """Whether the gap is within the relative tolerance, or nothing is left of the objective."""
+        if tol > 0.0 and self.known.primal <= self.nothing:
+            return True
+        return self.gap <= tol * max(abs(self.known.primal), abs(self.dual)) < np.inf
 
 
 @dataclass
@@ -96,7 +104,7 @@ class Run:
 
     def __init__(self, problem: Problem, point: Point, tol: float, clock: Clock) -> None:
         self.problem, self.point, self.tol, self.clock = problem, point, tol, clock
-        self.best = [Best() for _ in range(problem.m)]
+        self.best = [Best(nothing=problem.nothing(j)) for j in range(problem.m)]
         self.history: list[Record] = []
         self.n_iter = 0
         self.finishers = [newton.Finisher(problem, j) for j in range(problem.m)]
@@ -113,7 +121,7 @@ class Run:
         for j, z in zip(running, scores, strict=True):
             current = problem.certify(j, point.coef[j].copy(), z.copy())
             self.best[j].see(current)
-            if polish and not self.best[j].within(self.tol):
+            if polish:
                 self._finish(j, current)
         self.seconds_to_certify = self.clock.seconds - began
         self._record(largest)
@@ -121,12 +129,22 @@ class Run:
     def _finish(self, j: int, current: Certificate) -> None:
         """Let Newton take problem j on from `current`, as far as it is worth its work."""
         best = self.best[j]
-        last_touch = self.tol == 0.0 and best.gap <= current.floor
-        for better in self.finishers[j].steps(current, self.n_iter, last_touch):
-            best.see(better)
-            self.point.move(self.problem, j, better)
-            if self.tol > 0.0 and best.within(self.tol):
-                break
+        if not best.within(self.tol):
+            current = self._newton(j, current, credit=0.0)
+        if best.within(self.tol):
+            # Good enough, but finished to the limit of rounding where that costs next to nothing,
+            # so that the result does not depend on the order of updates.
+            self._newton(j, current, credit=newton.TRIFLE)
+        elif self.tol == 0.0 and best.gap <= current.floor:
+            self._newton(j, current, credit=np.inf)
+
+    def _newton(self, j: int, current: Certificate, credit: float) -> Certificate:
+        """Take Newton steps on problem j while they succeed and are affordable."""
+        last = current
+        for last in self.finishers[j].steps(current, self.n_iter, credit):
+            self.best[j].see(last)
+            self.point.move(self.problem, j, last)
+        return last
 
     def verdict(self, j: int, largest: float, stop: str, tol: float) -> Status | None:
         """Why problem j should stop now, if it should."""
@@ -147,7 +165,7 @@ class Run:
                 self.n_iter,
                 self.clock.seconds,
                 public(np.array([b.known.primal for b in best])),
-                public(np.array([b.dual for b in best])),
+                public(np.array([b.bound for b in best])),
                 public(np.array([b.gap for b in best])),
                 public(largest),
             )
@@ -176,7 +194,7 @@ class Run:
             fitted=public(np.array([k.scores + k.intercept for k in known])),
             intercept=public(np.array([k.intercept for k in known])),
             primal=public(np.array([k.primal for k in known])),
-            dual=public(np.array([b.dual for b in best])),
+            dual=public(np.array([b.bound for b in best])),
             gap=public(np.array([b.gap for b in best])),
             n_iter=public(np.array([b.n_iter for b in best])),
             status=max(b.status for b in best if b.status is not None),
@@ -220,7 +238,7 @@ def iterate(
             if run.n_iter >= next_check or small_step or ending:
                 # Checks grow rarer, so that they cost little and overshoot by an eighth at most.
                 next_check = run.n_iter + 1 + run.n_iter // 8
-                run.certify(largest, polish=accelerate)
+                run.certify(largest, polish=accelerate and stop == "gap")
                 for j in point.running:
                     status = run.verdict(j, largest[j], stop, tol)
                     if status is not None:

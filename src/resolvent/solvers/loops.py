@@ -13,7 +13,16 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from resolvent._jit import axpy, compiled, conjugate, dot, resolvent, slope, value
+from resolvent._jit import (
+    axpy,
+    compiled,
+    conjugate,
+    dot,
+    inverse_link,
+    resolvent,
+    slope,
+    value,
+)
 
 Vector = NDArray[np.float64]
 
@@ -161,3 +170,16 @@ def linearise(
             v = a * (z[i] + b) - c[i] / C[i]
             residual[i] += C[i] * resolvent(loss, y[i], v, a)
             slopes[i] = slope(loss, y[i], v, a)
+
+
+@compiled
+def _apply_link(loss: Any, scores: Vector) -> None:
+    for i in range(len(scores)):
+        scores[i] = inverse_link(loss, scores[i])
+
+
+def apply_link(loss: Any, scores: Vector) -> Vector:
+    """Predictions of a loss whose scores are transformed ones, such as probabilities."""
+    result = np.array(scores, dtype=float, order="C")
+    _apply_link(loss, result.reshape(-1))
+    return result

@@ -22,6 +22,7 @@ from resolvent.solvers import loops
 
 MAX_FREE = 3000  # a Cholesky factorisation of this size takes a fraction of a second
 MAX_STEPS = 20
+TRIFLE = 5e7  # multiply-adds that nobody notices
 BLAS3 = 16.0  # how many times faster a flop is in a factorisation than in a sweep
 
 
@@ -35,8 +36,11 @@ class Finisher:
         self.work = 0.0
         self.seen = 0
 
-    def steps(self, current: Certificate, n_iter: int, last_touch: bool) -> Iterator[Certificate]:
-        """Yield better and better certificates while steps are affordable and succeed."""
+    def steps(self, current: Certificate, n_iter: int, credit: float) -> Iterator[Certificate]:
+        """Yield better and better certificates while steps succeed and are affordable.
+
+        A step may cost what sweeps have cost since the last, or up to `credit`.
+        """
         gram = self.problem.gram
         self.work += float(n_iter - self.seen) * gram.n * gram.row_cost
         self.seen = n_iter
@@ -45,7 +49,7 @@ class Finisher:
             free = np.flatnonzero(slopes > 1e-9)
             size = float(len(free))
             cost = size**2 * (size / 3.0 + gram.row_cost) / BLAS3 + 4.0 * gram.n * gram.row_cost
-            if not 0 < len(free) <= MAX_FREE or (cost > self.work and not last_touch):
+            if not 0 < len(free) <= MAX_FREE or cost > max(self.work, credit):
                 return
             self.work -= cost
             for new in self._candidates(current, residual, slopes, free):

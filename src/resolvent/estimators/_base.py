@@ -1,0 +1,257 @@
+"""What all estimators share: from validated data to a fitted kernel expansion."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from resolvent._solve import solve
+from resolvent.estimators._compat import CallbackSupportMixin, FitProgress
+from resolvent.estimators._expansion import Expansion
+from resolvent.grams import gram
+from resolvent.kernels import FunctionKernel, Kernel, make_kernel
+from resolvent.problem import Record, Solution, Status
+
+logger = logging.getLogger("resolvent")
+
+
+@dataclass
+class Data:
+    """Rows that take part in a fit: those whose weight is not zero."""
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray
+    kept: np.ndarray  # their indices in what was given to fit
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+
+class Machine(CallbackSupportMixin, BaseEstimator):
+    """Base of all estimators.
+
+    A subclass turns its targets into columns and weights, calls `_solve`, and keeps what its users
+    expect to find.
+    """
+
+    # ---- data -----------------------------------------------------------------------------
+
+    def _is_precomputed(self) -> bool:
+        kernel = getattr(self, "kernel", None)  # linear estimators have none
+        return isinstance(kernel, str) and kernel == "precomputed"
+
+    def _takes_objects(self) -> bool:
+        kernel = getattr(self, "kernel", None)
+        function = callable(kernel) and not isinstance(kernel, Kernel | type)
+        return function or isinstance(kernel, FunctionKernel)
+
+    def _read_data(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Data:
+        """Validate the arguments of fit and drop the rows of weight zero."""
+        if self._takes_objects():
+            y = validate_data(self, y=y, **checks)
+            X = X if hasattr(X, "shape") else list(X)
+            n = X.shape[0] if hasattr(X, "shape") else len(X)
+            if n != len(y):
+                raise ValueError(f"X has {n} samples, but y has {len(y)}.")
+        else:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                accept_sparse=False if self._is_precomputed() else "csr",
+                dtype=[np.float64, np.float32],
+                **checks,
+            )
+            n = X.shape[0]
+        if self._is_precomputed() and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"kernel='precomputed' needs a square matrix of kernel values; X has shape "
+                f"{X.shape}."
+            )
+        weight = np.ones(n)
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
+            if (weight < 0).any():
+                raise ValueError(
+                    f"sample_weight has a negative value ({weight.min():g}); weights must be >= 0."
+                )
+            if not weight.any():
+                raise ValueError("sample_weight is all zero: no sample is left to fit.")
+        self._n_given = n
+        kept = np.flatnonzero(weight)
+        if len(kept) < n:
+            columns: Any = (kept[:, None], kept) if self._is_precomputed() else kept
+            X = [X[i] for i in kept] if isinstance(X, list) else X[columns]
+            y, weight = y[kept], weight[kept]
+        return Data(X, y, weight, kept)
+
+    def _read_new(self, X: Any) -> Any:
+        """Validate the argument of predict."""
+        check_is_fitted(self)
+        if self._takes_objects():
+            return X if hasattr(X, "shape") else list(X)
+        return validate_data(
+            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
+
+    # ---- fit ------------------------------------------------------------------------------
+
+    def _make_kernel(self, data: Data) -> Kernel | None:
+        """Build the kernel of the parameters and the data; None if it is precomputed."""
+        if self._is_precomputed():
+            return None
+        return make_kernel(
+            self.kernel,
+            gamma=self.gamma or "auto",
+            degree=self.degree,
+            coef0=self.coef0,
+            X=data.X,
+            sample_weight=data.weight,
+        )
+
+    def _solve(
+        self,
+        data: Data,
+        kernel: Kernel | None,
+        losses: Any,
+        targets: np.ndarray,
+        weights: np.ndarray,
+        *,
+        memory_limit: Any = "auto",
+        start: np.ndarray | None = None,
+        **settings: Any,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Solve for all columns of `targets`, with weights C_i of the same shape.
+
+        `losses` is one loss for all columns, or a list of one for each. Sets the attributes that
+        describe the fit, and returns coefficients (n, m) and offsets (m,).
+        """
+        began = time.perf_counter()
+        K = gram(data.X, "precomputed" if kernel is None else kernel, memory_limit=memory_limit)
+        progress = FitProgress(self)
+
+        def report(record: Record) -> bool:
+            self._log(record)
+            return progress.report()
+
+        if start is None or start.shape != targets.shape:
+            start = np.zeros_like(targets)
+        everything = np.arange(targets.shape[1])
+        groups = [everything] if not isinstance(losses, list) else everything[:, None]
+        solutions = []
+        for columns in groups:
+            solution = solve(
+                losses[columns[0]] if isinstance(losses, list) else losses,
+                K,
+                targets[:, columns],
+                weights[:, columns],
+                start=start[:, columns] if start.any() else None,
+                callback=report,
+                on_interrupt="return",
+                **settings,
+            )
+            solutions.append(solution)
+        progress.end()
+        self._describe(solutions, time.perf_counter() - began)
+        coef = np.hstack([s.coef for s in solutions])
+        return coef, np.concatenate([s.intercept for s in solutions])
+
+    def _describe(self, solutions: list[Solution], seconds: float) -> None:
+        """Set the attributes that say how a fit went; numbers if it was of one problem."""
+        for name, field in (("dual_gap_", "gap"), ("objective_", "primal"), ("n_iter_", "n_iter")):
+            values = np.concatenate([getattr(s, field) for s in solutions])
+            setattr(self, name, values[0].item() if len(values) == 1 else values)
+        self.status_ = max(s.status for s in solutions)
+        self.history_ = [record for s in solutions for record in s.history]
+        self.fit_time_ = seconds
+
+    def _log(self, record: Record) -> None:
+        if not getattr(self, "verbose", 0):
+            return
+        if not logger.hasHandlers():
+            logger.addHandler(logging.StreamHandler())
+            logger.setLevel(logging.INFO)
+        gap, primal = np.max(record.gap), np.max(np.abs(record.primal))
+        logger.info(
+            "%s: iteration %d, %.1f s, objective %.6g, relative gap %.2e",
+            type(self).__name__,
+            record.iteration,
+            record.seconds,
+            np.sum(record.primal),
+            gap / primal if primal else gap,
+        )
+
+    def _expand(
+        self, data: Data, kernel: Kernel | None, coef: np.ndarray, offset: np.ndarray
+    ) -> None:
+        """Keep the support vectors and their coefficients (n, m) for prediction."""
+        inside = np.flatnonzero(coef.any(axis=1))
+        self.support_ = data.kept[inside]
+        if kernel is None:
+            rows: Any = self.support_
+        else:
+            rows = [data.X[i] for i in inside] if isinstance(data.X, list) else data.X[inside]
+        self._expansion = Expansion(kernel, rows, coef[inside], offset)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Scores of new samples, one column for each problem."""
+        X = self._read_new(X)
+        return self._expansion(X)
+
+    def _conclude(self) -> Any:
+        """End a fit: the model is there, but an interrupt is still an interrupt."""
+        if self.status_ == Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return self
+
+    # ---- tags -----------------------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not self._is_precomputed()
+        tags.input_tags.pairwise = self._is_precomputed()
+        return tags
+
+
+class KernelMachine(Machine):
+    """Base of the estimators with this library's own parameter names."""
+
+    def _fit_columns(self, data: Data, losses: Any, targets: np.ndarray, weight: np.ndarray) -> Any:
+        """Fit all columns of `targets` on one kernel and keep the expansion."""
+        kernel = self._make_kernel(data)
+        coef, offset = self._solve(
+            data,
+            kernel,
+            losses,
+            targets,
+            checked_C(self.C) * weight,
+            start=getattr(self, "_coef", None) if self.warm_start else None,
+            memory_limit=self.memory_limit,
+            fit_intercept=self.fit_intercept,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            time_limit=self.time_limit,
+            random_state=self.random_state,
+        )
+        self.kernel_ = kernel
+        self._coef = coef  # for a warm start
+        self._expand(data, kernel, coef, offset)
+        self.dual_coef_ = self._expansion.coef.T
+        self.intercept_ = self._expansion.intercept
+        return self._conclude()
+
+
+def checked_C(C: Any) -> float:
+    """Return C as a float, or say what is wrong with it."""
+    if isinstance(C, bool) or not isinstance(C, Real) or not 0 < float(C) < np.inf:
+        raise ValueError(f"C={C!r} must be a positive finite number (C = 1 / lambda).")
+    return float(C)

@@ -1,0 +1,67 @@
+"""What a fit leaves for prediction: f(x) = sum_j c_j k(x_j, x) + b over the support vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from resolvent._threads import run
+from resolvent.kernels import Kernel, Points
+
+TILE_ROWS, TILE_COLUMNS = 512, 1024
+
+
+class Expansion:
+    """Kernel expansion with m outputs.
+
+    Parameters
+    ----------
+    kernel : Kernel or None
+        The kernel; None if it is precomputed.
+    rows : array, CSR matrix or list
+        The support vectors, or for a precomputed kernel their indices.
+    coef : ndarray of shape (n_support, m)
+        Their coefficients.
+    intercept : ndarray of shape (m,)
+        The offsets.
+    """
+
+    def __init__(self, kernel: Kernel | None, rows: Any, coef: np.ndarray, intercept: np.ndarray):
+        self.kernel, self.rows = kernel, rows
+        self.coef, self.intercept = coef, intercept
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Scores of the rows of X, of shape (n, m), computed in tiles on all cores."""
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        scores = np.tile(self.intercept, (n, 1))
+        if len(self.coef) == 0:
+            return scores
+        if self.kernel is None:
+            scores += X[:, self.rows] @ self.coef
+            return scores
+        reference = Points(self.rows, numeric=self.kernel.numeric)
+        points = reference.like(X)
+        starts = range(0, len(reference), TILE_COLUMNS)
+        tiles = [slice(start, start + TILE_COLUMNS) for start in starts]
+        support = [(reference.take(tile), self.coef[tile]) for tile in tiles]
+
+        def add(start: int) -> None:
+            rows = slice(start, start + TILE_ROWS)
+            a = points.take(rows)
+            for b, coef in support:
+                scores[rows] += self.kernel.evaluate(a, b) @ coef  # type: ignore[union-attr]
+
+        items = [(start,) for start in range(0, n, TILE_ROWS)]
+        run(add, items, self.kernel.parallel)
+        return scores
+
+
+def linear_weights(X: Any, coef: np.ndarray) -> np.ndarray:
+    """Weights w = X'c of linear kernels, one row for each column of `coef`."""
+    return np.ascontiguousarray((X.T @ coef).T)
+
+
+def linear_scores(X: Any, weights: np.ndarray, intercept: Any) -> np.ndarray:
+    """Scores x'w + b of shape (n, m)."""
+    return X @ np.atleast_2d(weights).T + intercept

@@ -1,0 +1,295 @@
+"""Kernel classification with any loss of the margin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+
+from resolvent.estimators._base import Data, KernelMachine, Machine
+from resolvent.estimators._classes import as_codes, as_columns, as_decision, class_factors
+from resolvent.estimators._compat import with_callbacks
+from resolvent.losses import as_loss
+from resolvent.solvers.loops import apply_link
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    """Whether the loss models probabilities; if not, say which does."""
+    if "inverse_link" not in vars(type(as_loss(estimator.loss))):
+        raise AttributeError(
+            f"loss={estimator.loss!r} gives no probabilities; use loss='logistic', or scikit-"
+            "learn's CalibratedClassifierCV around this classifier."
+        )
+    return True
+
+
+class MachineClassifier(ClassifierMixin, Machine):
+    """What all classifiers share."""
+
+    def _read_classes(self, X: Any, y: Any, sample_weight: Any) -> tuple[Data, np.ndarray]:
+        """Validate the arguments of fit; set `classes_`; give each sample's class as a code."""
+        data = self._read_data(X, y, sample_weight)
+        check_classification_targets(data.y)
+        self.classes_, codes = np.unique(data.y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has only one class ({self.classes_[0]!r}), where a classifier needs samples of "
+                "at least 2 classes with a weight above zero."
+            )
+        return data, codes
+
+    def _margin_loss(self, loss: Any) -> Any:
+        found = as_loss(loss)
+        if getattr(found, "targets", "real") != "sign":
+            raise ValueError(
+                f"loss={loss!r} is not a loss for classification; use 'hinge', 'squared_hinge', "
+                "'smoothed_hinge', 'modified_huber' or 'logistic', or a regressor."
+            )
+        return found
+
+    def _decide(self, scores: np.ndarray) -> np.ndarray:
+        return as_decision(scores, len(self.classes_), getattr(self, "multi_class", "ovr"))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; for a precomputed kernel, its values against the training samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes, positive for the second.
+        """
+        return self._decide(self._scores(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Classes of samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        codes = as_codes(self.decision_function(X))
+        return self.classes_[codes]
+
+
+class ProbabilityMixin:
+    """Probabilities for the losses that model them, consistent with predict."""
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes; one-vs-rest ones are normalised to sum to 1.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        decision = self.decision_function(X)  # type: ignore[attr-defined]
+        both = np.column_stack([-decision, decision]) if decision.ndim == 1 else decision
+        odds = apply_link(as_loss(self.loss), both)  # type: ignore[attr-defined]
+        if decision.ndim == 1:
+            return odds
+        total = odds.sum(axis=1, keepdims=True)
+        even = np.full_like(odds, 1.0 / odds.shape[1])
+        return np.divide(odds, total, out=even, where=total > 0)
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Classes of samples: those of the largest probability where there are any.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        if "inverse_link" in vars(type(as_loss(self.loss))):  # type: ignore[attr-defined]
+            codes = self.predict_proba(X).argmax(axis=1)
+            return self.classes_[codes]  # type: ignore[attr-defined]
+        return super().predict(X)  # type: ignore[misc]
+
+
+class KernelClassifier(ProbabilityMixin, MachineClassifier, KernelMachine):
+    """Kernel classifier with any convex loss of the margin, solved to a certified optimum.
+
+    Minimises ``C sum_i w_i L(y_i, f(x_i)) + |f|^2 / 2`` over functions f with an offset, where L is
+    the loss. With the hinge loss it is the support vector machine, with the logistic loss kernel
+    logistic regression.
+
+    Parameters
+    ----------
+    loss : str or loss, default="hinge"
+        "hinge", "squared_hinge", "smoothed_hinge", "modified_huber", "logistic", or an instance,
+        also of a class of your own.
+    kernel : str, Kernel or callable, default="rbf"
+        "rbf", "laplacian", "matern", "poly", "cosine", "linear", "sigmoid", "precomputed", a kernel
+        of :mod:`resolvent.kernels`, or a function ``(A, B) -> matrix`` of any objects.
+    C : float, default=1.0
+        Weight of the loss against the penalty, 1 / lambda.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Kernel coefficient, as in scikit-learn's SVC.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=0.0
+        Independent term of the polynomial kernel.
+    fit_intercept : bool, default=True
+        Whether to add an unpenalised offset.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of C for the classes.
+    multi_class : {"ovr", "ovo"}, default="ovr"
+        More than two classes by one-vs-rest or by one-vs-one problems, all on one kernel.
+    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+        The algorithm.
+    tol : float, default=1e-5
+        Relative duality gap to reach; 0 is the limit of rounding.
+    max_iter : int or None, default=None
+        Largest number of iterations; None is the solver's default.
+    time_limit : float or None, default=None
+        Seconds after which the best model so far is kept.
+    memory_limit : int or str, default="auto"
+        Bytes, or a string like "2GB", for rows of the kernel matrix; "auto" is a quarter of what is
+        free.
+    warm_start : bool, default=False
+        Whether to start from the last solution, also after a time limit or Ctrl-C.
+    random_state : int, RandomState or None, default=None
+        Seed of the order of updates; None is a fixed seed.
+    verbose : int, default=0
+        Whether to report progress through the logger "resolvent".
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    support_ : ndarray of shape (n_support,)
+        Indices of the samples with a coefficient that is not zero.
+    dual_coef_ : ndarray of shape (n_problems, n_support)
+        Their coefficients.
+    intercept_ : ndarray of shape (n_problems,)
+        Offsets.
+    kernel_ : Kernel or None
+        The kernel with its parameters; None if precomputed.
+    dual_gap_ : float or ndarray of shape (n_problems,)
+        Duality gap: how far the objective can be above its minimum.
+    objective_ : float or ndarray of shape (n_problems,)
+        Value of the objective.
+    status_ : Status
+        Why the solver stopped; the worst of several problems.
+    n_iter_ : int or ndarray of shape (n_problems,)
+        Number of iterations.
+    history_ : list of Record
+        Course of the fit.
+    fit_time_ : float
+        Seconds.
+
+    See Also
+    --------
+    resolvent.svm.SVC : The same machine with scikit-learn's names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from resolvent import KernelClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KernelClassifier(loss="logistic", C=10.0).fit(X, y)
+    >>> model.status_.name
+    'CONVERGED'
+    >>> model.predict_proba(X[:1]).shape
+    (1, 3)
+    """
+
+    def __init__(
+        self,
+        loss: Any = "hinge",
+        kernel: Any = "rbf",
+        *,
+        C: float = 1.0,
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        multi_class: str = "ovr",
+        solver: str = "auto",
+        tol: float = 1e-5,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        memory_limit: Any = "auto",
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.kernel = kernel
+        self.C = C
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelClassifier:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or list of objects
+            Training samples; for a precomputed kernel, its matrix.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights; 2 is the sample given twice, 0 the sample absent.
+
+        Returns
+        -------
+        KernelClassifier
+        """
+        loss = self._margin_loss(self.loss)
+        data, codes = self._read_classes(X, y, sample_weight)
+        factors = class_factors(self.class_weight, self.classes_, codes, data.weight)
+        signs, inside = as_columns(codes, len(self.classes_), self.multi_class)
+        weight = data.weight * factors[codes]
+        return self._fit_columns(data, loss, signs, weight[:, None] * inside)

@@ -1,0 +1,196 @@
+"""Kernel quantile and expectile regression."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from resolvent.estimators._base import KernelMachine
+from resolvent.estimators._compat import with_callbacks
+from resolvent.estimators.regressor import MachineRegressor
+from resolvent.losses import LOSSES
+
+KINDS = {"quantile": LOSSES["pinball"], "expectile": LOSSES["expectile"]}
+
+
+class KernelQuantileRegressor(MachineRegressor, KernelMachine):
+    """Quantiles of a target given features, by kernel regression with the pinball loss.
+
+    Several quantiles are fitted on one kernel and never cross: where the curves would, their values
+    are put in order (rearrangement), which never makes the fit worse.
+
+    Parameters
+    ----------
+    quantile : float or sequence of float, default=0.5
+        Strictly between 0 and 1. A number gives a vector of predictions, a sequence a column each.
+    kind : {"quantile", "expectile"}, default="quantile"
+        Quantiles (pinball loss), or expectiles (asymmetric squared loss).
+    kernel : str, Kernel or callable, default="rbf"
+        As in :class:`resolvent.KernelRegressor`.
+    C : float, default=1.0
+        Weight of the loss against the penalty, 1 / lambda.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Kernel coefficient.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=0.0
+        Independent term of the polynomial kernel.
+    fit_intercept : bool, default=True
+        Whether to add an unpenalised offset.
+    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+        The algorithm.
+    tol : float, default=1e-5
+        Relative duality gap to reach; 0 is the limit of rounding.
+    max_iter : int or None, default=None
+        Largest number of iterations; None is the solver's default.
+    time_limit : float or None, default=None
+        Seconds for each quantile after which the best model so far is kept.
+    memory_limit : int or str, default="auto"
+        Bytes, or a string like "2GB", for rows of the kernel matrix.
+    warm_start : bool, default=False
+        Whether to start from the last solution.
+    random_state : int, RandomState or None, default=None
+        Seed of the order of updates; None is a fixed seed.
+    verbose : int, default=0
+        Whether to report progress through the logger "resolvent".
+
+    Attributes
+    ----------
+    support_, dual_coef_, intercept_, kernel_
+        As in :class:`resolvent.KernelRegressor`, one row for each quantile.
+    dual_gap_, objective_, status_, n_iter_, history_, fit_time_
+        As in :class:`resolvent.KernelRegressor`; arrays of one for each quantile.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from resolvent import KernelQuantileRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 5, (200, 1))
+    >>> y = np.sin(X[:, 0]) + 0.3 * rng.standard_normal(200)
+    >>> band = KernelQuantileRegressor((0.1, 0.9), C=10.0).fit(X, y).predict(X)
+    >>> inside = np.mean((band[:, 0] <= y) & (y <= band[:, 1]))
+    >>> bool(0.7 < inside < 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        quantile: Any = 0.5,
+        *,
+        kind: str = "quantile",
+        kernel: Any = "rbf",
+        C: float = 1.0,
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        tol: float = 1e-5,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        memory_limit: Any = "auto",
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.quantile = quantile
+        self.kind = kind
+        self.kernel = kernel
+        self.C = C
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _losses(self) -> list[Any]:
+        """One loss for each quantile."""
+        if self.kind not in KINDS:
+            raise ValueError(f"kind={self.kind!r} must be one of {', '.join(KINDS)}.")
+        taus = [self.quantile] if isinstance(self.quantile, Real) else list(self.quantile)
+        if not taus or not all(isinstance(tau, Real) and 0 < float(tau) < 1 for tau in taus):
+            raise ValueError(
+                f"quantile={self.quantile!r} must be a number, or numbers, strictly between 0 and "
+                "1, such as 0.9 or (0.1, 0.5, 0.9)."
+            )
+        return [KINDS[self.kind](float(tau)) for tau in taus]
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelQuantileRegressor:
+        """Fit the quantiles.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or list of objects
+            Training samples; for a precomputed kernel, its matrix.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights; 2 is the sample given twice, 0 the sample absent.
+
+        Returns
+        -------
+        KernelQuantileRegressor
+        """
+        losses = self._losses()
+        data = self._read_targets(X, y, sample_weight, multi_output=False)
+        shape = len(data), len(losses)
+        weight = np.broadcast_to(data.weight[:, None], shape)
+        return self._fit_columns(data, losses, np.broadcast_to(data.y, shape), weight)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Quantiles for samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; for a precomputed kernel, its values against the training samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_quantiles)
+            In the order of `quantile`; larger quantiles are never below smaller ones.
+        """
+        scores = self._scores(X)
+        if isinstance(self.quantile, Real):
+            return scores[:, 0]
+        ranks = np.argsort(np.argsort(np.asarray(self.quantile), kind="stable"))
+        return np.sort(scores, axis=1)[:, ranks]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Minus the mean loss (pinball, or that of expectiles), averaged over the quantiles.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights.
+
+        Returns
+        -------
+        float
+            Larger is better; 0 is perfect.
+        """
+        residuals = np.asarray(y, dtype=float)[:, None] - self.predict(X).reshape(len(y), -1)
+        taus = np.atleast_1d(np.asarray(self.quantile, dtype=float))
+        slopes = np.where(residuals > 0, taus, 1 - taus)
+        size = np.abs(residuals) if self.kind == "quantile" else 0.5 * residuals**2
+        return -float(np.average((slopes * size).mean(axis=1), weights=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # minus a loss is never above zero
+        return tags

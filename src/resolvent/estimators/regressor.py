@@ -1,0 +1,209 @@
+"""Kernel regression with any loss of a real target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils import column_or_1d
+
+from resolvent.estimators._base import Data, KernelMachine, Machine
+from resolvent.estimators._compat import with_callbacks
+from resolvent.losses import as_loss
+from resolvent.solvers.loops import apply_link
+
+
+class MachineRegressor(RegressorMixin, Machine):
+    """What all regressors share."""
+
+    def _read_targets(self, X: Any, y: Any, sample_weight: Any, multi_output: bool) -> Data:
+        """Validate the arguments of fit; the targets become columns."""
+        data = self._read_data(X, y, sample_weight, multi_output=multi_output, y_numeric=True)
+        if data.y.ndim == 2 and not self.__sklearn_tags__().target_tags.multi_output:
+            if data.y.shape[1] == 1:
+                data.y = column_or_1d(data.y, warn=True)
+        self._vector = data.y.ndim == 1
+        data.y = np.asarray(data.y, dtype=float).reshape(len(data), -1)
+        return data
+
+    def _target_loss(self, loss: Any) -> Any:
+        found = as_loss(loss)
+        if getattr(found, "targets", "real") == "sign":
+            raise ValueError(
+                f"loss={loss!r} is a loss for classification; use 'squared', 'absolute', 'huber', "
+                "'pinball', 'epsilon_insensitive', 'poisson' or another one, or a classifier."
+            )
+        return found
+
+    def _respond(self, loss: Any, scores: np.ndarray) -> np.ndarray:
+        """Predictions in the shape of the targets, on their own scale."""
+        if "inverse_link" in vars(type(loss)):
+            scores = apply_link(loss, scores)
+        return scores[:, 0] if self._vector else scores
+
+
+class KernelRegressor(MachineRegressor, KernelMachine):
+    """Kernel regressor with any convex loss, solved to a certified optimum.
+
+    Minimises ``C sum_i w_i L(y_i, f(x_i)) + |f|^2 / 2`` over functions f with an offset, where L is
+    the loss: squared (kernel ridge regression), absolute, Huber, pinball (quantiles), epsilon-
+    insensitive (support vector regression), Poisson and others.
+
+    Parameters
+    ----------
+    loss : str or loss, default="squared"
+        A name in :data:`resolvent.losses.LOSSES`, or an instance such as ``Huber(delta=0.5)``, also
+        of a class of your own.
+    kernel : str, Kernel or callable, default="rbf"
+        "rbf", "laplacian", "matern", "poly", "cosine", "linear", "sigmoid", "precomputed", a kernel
+        of :mod:`resolvent.kernels`, or a function ``(A, B) -> matrix`` of any objects.
+    C : float, default=1.0
+        Weight of the loss against the penalty, 1 / lambda.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Kernel coefficient, as in scikit-learn's SVR.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=0.0
+        Independent term of the polynomial kernel.
+    fit_intercept : bool, default=True
+        Whether to add an unpenalised offset.
+    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+        The algorithm.
+    tol : float, default=1e-5
+        Relative duality gap to reach; 0 is the limit of rounding.
+    max_iter : int or None, default=None
+        Largest number of iterations; None is the solver's default.
+    time_limit : float or None, default=None
+        Seconds after which the best model so far is kept.
+    memory_limit : int or str, default="auto"
+        Bytes, or a string like "2GB", for rows of the kernel matrix; "auto" is a quarter of what is
+        free.
+    warm_start : bool, default=False
+        Whether to start from the last solution, also after a time limit or Ctrl-C.
+    random_state : int, RandomState or None, default=None
+        Seed of the order of updates; None is a fixed seed.
+    verbose : int, default=0
+        Whether to report progress through the logger "resolvent".
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_support,)
+        Indices of the samples with a coefficient that is not zero.
+    dual_coef_ : ndarray of shape (n_targets, n_support)
+        Their coefficients.
+    intercept_ : ndarray of shape (n_targets,)
+        Offsets.
+    kernel_ : Kernel or None
+        The kernel with its parameters; None if precomputed.
+    dual_gap_ : float or ndarray of shape (n_targets,)
+        Duality gap: how far the objective can be above its minimum.
+    objective_ : float or ndarray of shape (n_targets,)
+        Value of the objective.
+    status_ : Status
+        Why the solver stopped; the worst of several targets.
+    n_iter_ : int or ndarray of shape (n_targets,)
+        Number of iterations.
+    history_ : list of Record
+        Course of the fit.
+    fit_time_ : float
+        Seconds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from resolvent import KernelRegressor
+    >>> X = np.linspace(0, 6, 80)[:, None]
+    >>> y = np.sin(X[:, 0])
+    >>> y[::10] += 5.0  # outliers
+    >>> model = KernelRegressor(loss="absolute", C=10.0).fit(X, y)
+    >>> bool(np.median(np.abs(model.predict(X) - np.sin(X[:, 0]))) < 0.05)
+    True
+    """
+
+    def __init__(
+        self,
+        loss: Any = "squared",
+        kernel: Any = "rbf",
+        *,
+        C: float = 1.0,
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        tol: float = 1e-5,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        memory_limit: Any = "auto",
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.kernel = kernel
+        self.C = C
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
+        """Fit the regressor.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or list of objects
+            Training samples; for a precomputed kernel, its matrix.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights; 2 is the sample given twice, 0 the sample absent.
+
+        Returns
+        -------
+        KernelRegressor
+        """
+        loss = self._target_loss(self.loss)
+        data = self._read_targets(X, y, sample_weight, multi_output=True)
+        weight = np.broadcast_to(data.weight[:, None], data.y.shape)
+        return self._fit_columns(data, loss, data.y, weight)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predictions for samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; for a precomputed kernel, its values against the training samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+        """
+        return self._respond(as_loss(self.loss), self._scores(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        positive = positive_targets(self.loss)
+        tags.target_tags.positive_only = positive
+        # It works for both, but scikit-learn's check of several targets makes negative ones.
+        tags.target_tags.multi_output = not positive
+        return tags
+
+
+def positive_targets(loss: Any) -> bool:
+    """Whether a loss takes targets that are not negative only; False for what is not a loss."""
+    try:
+        return getattr(as_loss(loss), "targets", "real") == "nonnegative"
+    except (TypeError, ValueError):
+        return False

@@ -1,0 +1,88 @@
+"""Machine code on disk: used again, never when out of date, and done without where it cannot be."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+SOLVE = """
+import json, sys
+import numpy as np
+import resolvent
+from resolvent import _jit
+{before}
+K = np.exp(-np.subtract.outer(np.arange(5.0), np.arange(5.0)) ** 2)
+solution = resolvent.solve("squared", K, [1.0, -1.0, 1.0, 1.0, -1.0], tol=1e-10)
+from resolvent.solvers import loops
+cached = [loop.cached for loop in vars(loops).values() if isinstance(loop, _jit.compiled)]
+stats = [loop.stats for loop in cached]
+print(json.dumps({{
+    "coef": solution.coef.tolist(),
+    "hits": sum(sum(s.cache_hits.values()) for s in stats),
+    "misses": sum(sum(s.cache_misses.values()) for s in stats),
+    "compiled": sum(len(loop.overloads) for loop in cached),
+    "path": stats[0].cache_path,
+}}))
+"""
+
+
+def start(cache, before="", **environment):
+    environment = {"NUMBA_CACHE_DIR": str(cache)} | environment
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", SOLVE.format(before=before)],
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process):
+    out, err = process.communicate(timeout=200)
+    assert process.returncode == 0, err
+    result = json.loads(out)
+    kernel = np.exp(-(np.subtract.outer(np.arange(5.0), np.arange(5.0)) ** 2))
+    exact = np.linalg.solve(kernel + np.eye(5), [1.0, -1.0, 1.0, 1.0, -1.0])
+    np.testing.assert_allclose(result["coef"], exact, atol=1e-4)
+    return result
+
+
+def test_life_of_the_cache(tmp_path):
+    # Two processes at once on an empty cache.
+    both = [finish(process) for process in [start(tmp_path), start(tmp_path)]]
+    assert all(result["compiled"] > 0 for result in both)
+    assert any(result["misses"] > 0 for result in both)
+    assert any(tmp_path.rglob("*.nbc"))
+    # A later one compiles nothing.
+    later = finish(start(tmp_path))
+    assert later["misses"] == 0
+    assert later["hits"] == later["compiled"] > 0
+    # After an upgrade, which changes the digest of the package's source, everything is new.
+    upgraded = finish(start(tmp_path, before="_jit.DIGEST = 'another'"))
+    assert upgraded["hits"] == 0
+    assert upgraded["misses"] == upgraded["compiled"] == later["compiled"]
+
+
+def test_nowhere_to_write(tmp_path):
+    """Below a regular file nobody can write, not even root."""
+    file = tmp_path / "file"
+    file.write_text("not a directory")
+    below = str(file / "below")
+    result = finish(start(below, HOME=below, XDG_CACHE_HOME=below, LOCALAPPDATA=below))
+    assert result["hits"] == 0
+    assert result["compiled"] > 0
+
+
+def test_digest_follows_the_source(tmp_path, monkeypatch):
+    from resolvent import _jit
+
+    monkeypatch.setattr(_jit, "__file__", str(tmp_path / "_jit.py"))
+    (tmp_path / "losses").mkdir()
+    digests = set()
+    for name, text in [("_jit.py", "a"), ("losses/x.py", "b"), ("losses/x.py", "c")]:
+        (tmp_path / name).write_text(text)
+        digests.add(_jit._source_digest())
+    assert len(digests) == 3
+    assert _jit._source_digest() in digests
