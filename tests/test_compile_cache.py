@@ -2,10 +2,14 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
+
+import resolvent
 
 SOLVE = """
 import json, sys
@@ -66,11 +70,16 @@ def test_life_of_the_cache(tmp_path):
 
 
 def test_nowhere_to_write(tmp_path):
-    """Below a regular file nobody can write, not even root."""
-    file = tmp_path / "file"
-    file.write_text("not a directory")
-    below = str(file / "below")
-    result = finish(start(below, HOME=below, XDG_CACHE_HOME=below, LOCALAPPDATA=below))
+    """Below a regular file nobody can write, not even root; nor beside the source."""
+    copy = tmp_path / "resolvent"
+    source = Path(resolvent.__file__).parent
+    shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in {path.parent for path in copy.rglob("*.py")}:
+        (folder / "__pycache__").write_text("not a directory")
+    below = str(copy / "__pycache__" / "below")
+    places = {"HOME": below, "XDG_CACHE_HOME": below, "LOCALAPPDATA": below}
+    result = finish(start(below, PYTHONPATH=str(tmp_path), **places))
+    assert result["path"] is None
     assert result["hits"] == 0
     assert result["compiled"] > 0
 

@@ -501,7 +501,7 @@ def test_negative_counts():
         ({"random_state": "seed"}, r"random_state"),
         ({"callback": 3}, r"callback=3"),
     ],
-    ids=lambda value: repr(value)[:40] if isinstance(value, dict) else "",
+    ids=lambda value: ", ".join(value) if isinstance(value, dict) else "",
 )
 def test_wrong_arguments(arguments, sentence):
     X, y = data()

@@ -85,11 +85,11 @@ class compiled:
     """
 
     def __init__(self, loop: Callable[..., Any]) -> None:
-        self.fresh = numba.njit(**OPTIONS)(loop)
+        self.fresh: dict[Any, Any] = {}
         try:
             self.cached: Any = numba.njit(cache=True, **OPTIONS)(loop)
         except RuntimeError:  # no writable place for the cache: go without
-            self.cached = self.fresh
+            self.cached = numba.njit(**OPTIONS)(loop)
         else:
             cache: Any = getattr(self.cached, "_cache", None)  # None under NUMBA_DISABLE_JIT
             if cache is not None:
@@ -99,7 +99,14 @@ class compiled:
         self.py_func = loop
 
     def __call__(self, loss: Any, *args: Any) -> Any:
-        return (self.cached if _own(loss) else self.fresh)(loss, *args)
+        if _own(loss):
+            return self.cached(loss, *args)
+        # A dispatcher knows a NamedTuple by the name of its class, and would take a class that is
+        # defined anew for the old one; the type knows the class itself.
+        key: Any = numba.typeof(loss)  # type: ignore[no-untyped-call]
+        if key not in self.fresh:
+            self.fresh[key] = numba.njit(**OPTIONS)(self.py_func)
+        return self.fresh[key](loss, *args)
 
 
 def _own(loss: Any) -> bool:

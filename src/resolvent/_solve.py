@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from resolvent.problem import Array, Problem, Record, Solution
 from resolvent.solvers.coordinate_descent import coordinate_descent
 from resolvent.solvers.fixed_point import fixed_point
+from resolvent.solvers.greedy import greedy
 from resolvent.solvers.iterate import iterate
 
 MAX_ITER = {"coordinate_descent": 10_000, "fixed_point": 100_000}
@@ -125,6 +126,8 @@ def solve(
         raise ValueError(f"max_iter={max_iter!r} must be a whole number, at least 1.")
     if solver == "fixed_point":
         steps = fixed_point(problem, alpha, accelerate)
+    elif isinstance(rule, str) and rule == "greedy":
+        steps = greedy(problem)
     else:
         steps = coordinate_descent(problem, rule, random_state)
     return iterate(

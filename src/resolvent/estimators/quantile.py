@@ -117,7 +117,7 @@ class KernelQuantileRegressor(MachineRegressor, KernelMachine):
         """One loss for each quantile."""
         if self.kind not in KINDS:
             raise ValueError(f"kind={self.kind!r} must be one of {', '.join(KINDS)}.")
-        taus = [self.quantile] if isinstance(self.quantile, Real) else list(self.quantile)
+        taus = list(self.quantile) if np.ndim(self.quantile) == 1 else [self.quantile]
         if not taus or not all(isinstance(tau, Real) and 0 < float(tau) < 1 for tau in taus):
             raise ValueError(
                 f"quantile={self.quantile!r} must be a number, or numbers, strictly between 0 and "

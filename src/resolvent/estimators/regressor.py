@@ -20,9 +20,9 @@ class MachineRegressor(RegressorMixin, Machine):
     def _read_targets(self, X: Any, y: Any, sample_weight: Any, multi_output: bool) -> Data:
         """Validate the arguments of fit; the targets become columns."""
         data = self._read_data(X, y, sample_weight, multi_output=multi_output, y_numeric=True)
-        if data.y.ndim == 2 and not self.__sklearn_tags__().target_tags.multi_output:
-            if data.y.shape[1] == 1:
-                data.y = column_or_1d(data.y, warn=True)
+        single = not self.__sklearn_tags__().target_tags.multi_output
+        if single and data.y.shape[1:] == (1,):
+            data.y = column_or_1d(data.y, warn=True)
         self._vector = data.y.ndim == 1
         data.y = np.asarray(data.y, dtype=float).reshape(len(data), -1)
         return data

@@ -63,6 +63,11 @@ class RowGram(Gram):
     _slot: np.ndarray
     _part: int
 
+    @property
+    def kept(self) -> np.ndarray:
+        """Which rows are at hand without computation."""
+        return self._slot >= 0
+
     @abstractmethod
     def fetch(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows of K, with where each coordinate of `index` is in them."""

@@ -11,6 +11,10 @@ A loss is a NamedTuple of its parameters with three methods of plain numbers, wh
     the u with u + a z = v for a z at which u is a subgradient of L(y, .): the resolvent of the
     inverse subdifferential, equation (6) of the paper, with parameter a.
 
+``slope(y, v, a)``
+    the derivative of the resolvent with respect to v, for Newton's method; optional, by default
+    from differences.
+
 A loss that gives ``value`` and ``derivative(y, z)`` alone gets the other two numerically. The
 class attributes ``targets`` ("real", "sign" or "nonnegative") and ``limits`` (intervals of the
 parameters) are optional and serve error messages.

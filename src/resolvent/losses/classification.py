@@ -38,6 +38,9 @@ class Hinge(NamedTuple):
     def resolvent(self, y: float, v: float, a: float) -> float:
         return -y * clip(a - y * v, 0.0, 1.0)
 
+    def slope(self, y: float, v: float, a: float) -> float:
+        return 1.0 if 0.0 < a - y * v < 1.0 else 0.0
+
 
 class SquaredHinge(NamedTuple):
     """Squared hinge loss (1 - m)+^2, not halved: the paper's L2-SVM, LIBLINEAR's."""
@@ -53,6 +56,9 @@ class SquaredHinge(NamedTuple):
 
     def resolvent(self, y: float, v: float, a: float) -> float:
         return -y * max(a - y * v, 0.0) / (1.0 + 0.5 * a)
+
+    def slope(self, y: float, v: float, a: float) -> float:
+        return 1.0 / (1.0 + 0.5 * a) if a - y * v > 0.0 else 0.0
 
 
 class SmoothedHinge(NamedTuple):
@@ -83,6 +89,10 @@ class SmoothedHinge(NamedTuple):
     def resolvent(self, y: float, v: float, a: float) -> float:
         return -y * clip((a - y * v) / (1.0 + a * self.width), 0.0, 1.0)
 
+    def slope(self, y: float, v: float, a: float) -> float:
+        stretch = 1.0 + a * self.width
+        return 1.0 / stretch if 0.0 < a - y * v < stretch else 0.0
+
 
 class ModifiedHuber(NamedTuple):
     """Squared hinge made linear below margin -1, as in scikit-learn's SGDClassifier."""
@@ -98,6 +108,10 @@ class ModifiedHuber(NamedTuple):
 
     def resolvent(self, y: float, v: float, a: float) -> float:
         return -y * clip((a - y * v) / (1.0 + 0.5 * a), 0.0, 4.0)
+
+    def slope(self, y: float, v: float, a: float) -> float:
+        stretch = 1.0 + 0.5 * a
+        return 1.0 / stretch if 0.0 < a - y * v < 4.0 * stretch else 0.0
 
 
 class Logistic(NamedTuple):

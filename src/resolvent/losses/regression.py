@@ -46,6 +46,9 @@ class Squared(NamedTuple):
     def resolvent(self, y: float, v: float, a: float) -> float:
         return shrink(y, v, a, 1.0)
 
+    def slope(self, y: float, v: float, a: float) -> float:
+        return 1.0 / (1.0 + a)
+
 
 class Absolute(NamedTuple):
     """Absolute loss |r|: least absolute deviations, the paper's RLA."""
@@ -58,6 +61,9 @@ class Absolute(NamedTuple):
 
     def resolvent(self, y: float, v: float, a: float) -> float:
         return clip(v - a * y, -1.0, 1.0)
+
+    def slope(self, y: float, v: float, a: float) -> float:
+        return 1.0 if abs(v - a * y) < 1.0 else 0.0
 
 
 class EpsilonInsensitive(NamedTuple):
@@ -80,6 +86,9 @@ class EpsilonInsensitive(NamedTuple):
 
     def resolvent(self, y: float, v: float, a: float) -> float:
         return clip(outside_tube(y, v, a, self.epsilon), -1.0, 1.0)
+
+    def slope(self, y: float, v: float, a: float) -> float:
+        return 1.0 if 0.0 < abs(outside_tube(y, v, a, self.epsilon)) < 1.0 else 0.0
 
 
 class SquaredEpsilonInsensitive(NamedTuple):
@@ -106,6 +115,9 @@ class SquaredEpsilonInsensitive(NamedTuple):
         below = shrink(y - self.epsilon, v, a, 2.0)
         return max(above, 0.0) + min(below, 0.0)
 
+    def slope(self, y: float, v: float, a: float) -> float:
+        return 1.0 / (1.0 + 0.5 * a) if outside_tube(y, v, a, self.epsilon) != 0.0 else 0.0
+
 
 class Huber(NamedTuple):
     """Huber loss: r^2 / 2 for |r| <= delta, delta |r| - delta^2 / 2 beyond.
@@ -129,6 +141,9 @@ class Huber(NamedTuple):
     def resolvent(self, y: float, v: float, a: float) -> float:
         return clip(shrink(y, v, a, 1.0), -self.delta, self.delta)
 
+    def slope(self, y: float, v: float, a: float) -> float:
+        return 1.0 / (1.0 + a) if abs(shrink(y, v, a, 1.0)) < self.delta else 0.0
+
 
 class Pinball(NamedTuple):
     """Pinball loss tau r+ + (1 - tau) (-r)+: the minimiser is the tau-quantile.
@@ -151,6 +166,9 @@ class Pinball(NamedTuple):
 
     def resolvent(self, y: float, v: float, a: float) -> float:
         return clip(v - a * y, -self.tau, 1.0 - self.tau)
+
+    def slope(self, y: float, v: float, a: float) -> float:
+        return 1.0 if -self.tau < v - a * y < 1.0 - self.tau else 0.0
 
 
 class Expectile(NamedTuple):
@@ -176,6 +194,10 @@ class Expectile(NamedTuple):
     def resolvent(self, y: float, v: float, a: float) -> float:
         w = self.tau if v < a * y else 1.0 - self.tau
         return shrink(y, v, a, w)
+
+    def slope(self, y: float, v: float, a: float) -> float:
+        w = self.tau if v < a * y else 1.0 - self.tau
+        return 1.0 / (1.0 + a / w)
 
 
 @register_jitable

@@ -93,20 +93,29 @@ def step(
     return total, largest
 
 
-@compiled
-def balance(
-    loss: Any, y: Vector, C: Vector, c: Vector, z: Vector, alpha: Vector, aim: float, b: float
+@register_jitable
+def find_offset(
+    loss: Any,
+    y: Vector,
+    C: Vector,
+    c: Vector,
+    z: Vector,
+    alpha: Vector,
+    aim: float,
+    b: float,
+    slack: float = 0.0,
 ) -> float:
     """Find the offset at which the fixed-point step sums to `aim`, starting the search from `b`.
 
     The sum falls as the offset grows: bracket, then regula falsi with bisection, down to two
-    neighbouring numbers. Where no offset reaches the aim the search ends at +-1e100.
+    neighbouring numbers, or to a sum within `slack` of the aim. Where no offset reaches the aim the
+    search ends at +-1e100.
     """
     lo, hi = b, b
     f_lo = f_hi = total(loss, y, C, c, z, b, alpha) - aim
     side = 1.0 if f_lo > 0.0 else -1.0
     width = 1e-3 * max(abs(b), 1e-3)
-    outward = f_lo != 0.0
+    outward = abs(f_lo) > slack
     halve = False
     while outward or f_lo > 0.0 > f_hi:
         if outward:
@@ -120,9 +129,9 @@ def balance(
             if not lo < trial < hi:
                 break
         f = total(loss, y, C, c, z, trial, alpha) - aim
-        if f > 0.0:
+        if f > slack:
             lo, f_lo = trial, f
-        elif f < 0.0:
+        elif f < -slack:
             hi, f_hi = trial, f
         else:
             return trial
@@ -131,6 +140,9 @@ def balance(
         else:
             halve = hi - lo > 0.5 * width
     return lo if abs(f_lo) <= abs(f_hi) else hi
+
+
+balance = compiled(find_offset)
 
 
 @compiled
@@ -151,25 +163,31 @@ def fenchel(
 
 
 @compiled
-def linearise(
+def proximal(
     loss: Any,
     y: Vector,
     C: Vector,
+    centre: Vector,
+    s: Vector,
+    sigma: float,
     c: Vector,
-    z: Vector,
-    b: float,
-    alpha: Vector,
-    residual: Vector,
     slopes: Vector,
-) -> None:
-    """Residual of equation (8) and the slope of the resolvent at each coordinate, for Newton."""
+) -> float:
+    """Fixed-point step around `centre`, slopes of the resolvents, and the sum of its envelopes.
+
+    The envelope at s is e(s) = -min over c of C L*(-c / C) + (c - centre)^2 / (2 sigma) + c s.
+    """
+    envelopes = 0.0
     for i in range(len(y)):
-        residual[i], slopes[i] = c[i], 0.0
+        c[i], slopes[i] = 0.0, 0.0
         if C[i] > 0.0:
-            a = min(alpha[i] / C[i], SHARP)
-            v = a * (z[i] + b) - c[i] / C[i]
-            residual[i] += C[i] * resolvent(loss, y[i], v, a)
-            slopes[i] = slope(loss, y[i], v, a)
+            a = min(sigma / C[i], SHARP)
+            v = a * s[i] - centre[i] / C[i]
+            u = resolvent(loss, y[i], v, a)
+            c[i], slopes[i] = -C[i] * u, slope(loss, y[i], v, a)
+            away = c[i] - centre[i]
+            envelopes -= C[i] * conjugate(loss, y[i], u) + 0.5 * away * away / sigma + c[i] * s[i]
+    return envelopes
 
 
 @compiled

@@ -1,13 +1,22 @@
-"""Newton's method on the optimality equation, to finish what first-order steps have begun.
+"""Proximal Newton steps on the dual, to finish what first-order steps have begun.
 
-The residual r(c) = c + J(alpha (Kc + b) - c) of equation (8) is piecewise smooth. With d_i the
-slope of the i-th resolvent, its linearisation reads
+Around coefficients c0 and with a step sigma, the proximal problem is to minimise over c
 
-    (1 - d_i) dc_i + d_i alpha_i ((K dc)_i + db) = -r_i,
+    sum_i C_i L*(y_i, -c_i / C_i) + c'Kc / 2 + |c - c0|^2 / (2 sigma).
 
-so that coordinates with d_i = 0 (at a bound of the dual) just move by -r_i and the others, the free
-ones, solve one symmetric positive definite system, bordered by sum(c) = 0 with an offset. Near the
-solution the free set is small and settled, and a few such steps reach the limit of rounding.
+Its own dual is smooth: with c_i(z) = -J_sigma(sigma z_i - c0_i), the resolvent step of equation
+(8), and e_i its envelope (e_i' = -c_i), it is to minimise
+
+    phi(a, b) = sum_i e_i((Ka)_i + b) + a'Ka / 2,      stationary where a = c(Ka + b), sum(c) = 0.
+
+Newton's method with a line search on phi always converges, and fast, since phi is piecewise smooth:
+with d_i the slopes of the resolvents its direction solves
+
+    da_i + sigma d_i ((K da)_i + db) = c_i - a_i,
+
+where coordinates with d_i = 0 (at a bound of the dual) just move to c_i and the others, the free
+ones, share one symmetric positive definite system, bordered by sum(a) = 0 with an offset. As sigma
+grows the proximal steps reach the limit of rounding, on singular K too.
 """
 
 from __future__ import annotations
@@ -21,20 +30,25 @@ from resolvent.problem import EPS, Array, Certificate, Problem
 from resolvent.solvers import loops
 
 MAX_FREE = 3000  # a Cholesky factorisation of this size takes a fraction of a second
-MAX_STEPS = 20
+MAX_STEPS = 30  # proximal steps at one go
+MAX_NEWTON = 40  # Newton steps in one proximal step
 TRIFLE = 5e7  # multiply-adds that nobody notices
 BLAS3 = 16.0  # how many times faster a flop is in a factorisation than in a sweep
 
 
+class WorkExceededError(Exception):
+    """A Newton step would cost more than is allowed."""
+
+
 class Finisher:
-    """Newton steps on one problem, never costing more than the sweeps before them did."""
+    """Proximal Newton steps on one problem, never costing more than the sweeps before them did."""
 
     def __init__(self, problem: Problem, j: int) -> None:
         self.problem, self.j = problem, j
-        diagonal = problem.gram.diagonal
-        self.alpha = 1.0 / np.maximum(diagonal, max(1e-3 * diagonal.mean(), 1e-200))
+        self.loss, self.y, self.C = problem.loss, problem.y[j], problem.C[j]
         self.work = 0.0
         self.seen = 0
+        self.sigma = 0.0
 
     def steps(self, current: Certificate, n_iter: int, credit: float) -> Iterator[Certificate]:
         """Yield better and better certificates while steps succeed and are affordable.
@@ -44,100 +58,124 @@ class Finisher:
         gram = self.problem.gram
         self.work += float(n_iter - self.seen) * gram.n * gram.row_cost
         self.seen = n_iter
-        residual, slopes = self._linearise(current)
+        self.sigma = self._first_sigma(current)
+        before = self._residual(current)
         for _ in range(MAX_STEPS):
-            free = np.flatnonzero(slopes > 1e-9)
-            size = float(len(free))
-            cost = size**2 * (size / 3.0 + gram.row_cost) / BLAS3 + 4.0 * gram.n * gram.row_cost
-            if not 0 < len(free) <= MAX_FREE or cost > max(self.work, credit):
+            try:
+                new = self._proximal_step(current, credit)
+            except WorkExceededError:
                 return
-            self.work -= cost
-            for new in self._candidates(current, residual, slopes, free):
-                new_residual, slopes = self._linearise(new)
-                level = abs(new.dual - current.dual) <= current.floor
-                calmer = np.abs(new_residual).max() < 0.9 * np.abs(residual).max()
-                if new.dual > current.dual + current.floor or (level and calmer):
-                    current, residual = new, new_residual
-                    break
-            else:
+            after = self._residual(new)
+            higher = new.dual - current.dual
+            calmer = abs(higher) <= current.floor and after < 0.9 * before
+            closer = new.primal - new.dual < 0.5 * (current.primal - current.dual)
+            if not (higher > current.floor or calmer or closer):
                 return
+            current, before = new, after
+            self.sigma *= 10.0
             yield current
 
-    def _linearise(self, at: Certificate) -> tuple[Array, Array]:
-        problem, j = self.problem, self.j
-        residual, slopes = np.empty(problem.n), np.empty(problem.n)
-        args = problem.loss, problem.y[j], problem.C[j], at.coef, at.scores, at.intercept
-        loops.linearise(*args, self.alpha, residual, slopes)
-        return residual, slopes
+    def _first_sigma(self, at: Certificate) -> float:
+        """Step with which coefficients of their size move when scores do by a tenth of theirs."""
+        curvature = self.problem.gram.trace / self.problem.n
+        scores = np.abs(at.scores + at.intercept).max() + np.abs(self.y).max()
+        return max(
+            10.0 * np.abs(at.coef).max() / max(scores, 1e-100), 10.0 / max(curvature, 1e-100)
+        )
 
-    def _candidates(
-        self, at: Certificate, residual: Array, slopes: Array, free: np.ndarray
-    ) -> Iterator[Certificate]:
-        """Full step, then shorter ones; each through one resolvent step into the domain."""
-        problem, j = self.problem, self.j
-        move, shift = self._direction(at, residual, slopes, free)
-        if not np.isfinite(move).all():
-            return
-        tilt = problem.gram.product(move[None])[0]
-        for t in (1.0, 0.5, 0.2, 0.05):
-            coef, _ = problem.resolvent_step(
-                j, at.coef + t * move, at.scores + t * tilt, at.intercept + t * shift
-            )
-            yield problem.certify(j, coef, problem.gram.product(coef[None])[0])
+    def _residual(self, at: Certificate) -> float:
+        """How far the coefficients are from a fixed point of equation (8), with alpha = 1 / k."""
+        alpha = self.problem.n / max(self.problem.gram.trace, 1e-100)
+        coef, _, _ = self._respond(at.coef, at.scores + at.intercept, alpha)
+        return float(np.abs(coef - at.coef).max())
+
+    def _respond(self, centre: Array, scores: Array, sigma: float) -> tuple[Array, Array, float]:
+        """c(z), the slopes of the resolvents and the sum of the envelopes e_i(z_i)."""
+        coef, slopes = np.empty(len(scores)), np.empty(len(scores))
+        envelope = loops.proximal(self.loss, self.y, self.C, centre, scores, sigma, coef, slopes)
+        return coef, slopes, envelope
+
+    def _proximal_step(self, at: Certificate, credit: float) -> Certificate:
+        """Solve the proximal problem around `at` by Newton's method, and certify the result."""
+        problem, sigma, centre = self.problem, self.sigma, at.coef
+        a, z, b = at.coef.copy(), at.scores.copy(), at.intercept
+        for _ in range(MAX_NEWTON):
+            c, slopes, envelope = self._respond(centre, z + b, sigma)
+            distance = np.abs(c - a).max()
+            if distance <= max(1e-3 * np.abs(c - centre).max(), 4 * EPS * np.abs(c).max()):
+                break
+            move, shift = self._direction(a, c, slopes, sigma, credit)
+            if not np.isfinite(move).all():
+                break
+            tilt = problem.gram.product(move[None])[0]
+            descent = float((a - c) @ tilt - shift * c.sum())
+            height = envelope + 0.5 * float(a @ z)
+            t = 1.0
+            while t > 1e-10:
+                trial = self._respond(centre, z + t * tilt + (b + t * shift), sigma)[2]
+                trial += 0.5 * float((a + t * move) @ (z + t * tilt))
+                if trial <= height + 1e-4 * t * descent + 16 * EPS * abs(height):
+                    break
+                t *= 0.5
+            else:
+                break
+            a, z, b = a + t * move, z + t * tilt, b + t * shift
+        coef, _ = problem.resolvent_step(self.j, a, z, b)
+        return problem.certify(self.j, coef, problem.gram.product(coef[None])[0])
 
     def _direction(
-        self, at: Certificate, residual: Array, slopes: Array, free: np.ndarray
+        self, a: Array, c: Array, slopes: Array, sigma: float, credit: float
     ) -> tuple[Array, float]:
-        """Solve the linearised equation for the changes of c and of the offset."""
+        """Solve the linearised equation for the changes of a and of the offset."""
         gram = self.problem.gram
-        move = -residual
+        free = np.flatnonzero(slopes > 1e-12)
+        self._pay(len(free), credit)
+        move = c - a
+        if len(free) == 0:
+            return move, 0.0
+        wanted = move[free]
         move[free] = 0.0
-        d, alpha = slopes[free], self.alpha[free]
-        right = -residual[free] / (d * alpha) - gram.product(move[None])[0][free]
+        ridge = 1.0 / (sigma * slopes[free])
+        right = wanted * ridge - gram.product(move[None])[0][free]
         system = gram.block(free, free)
-        ridge = (1.0 - d) / (d * alpha)
         system[np.diag_indices_from(system)] += ridge
-        solve = _damped_inverse(system, _relative(residual, at.coef))
+        solve = _inverse(system)
         x = solve(right)
         shift = 0.0
         if self.problem.fit_intercept:
             ones = solve(np.ones(len(free)))
-            missing = -at.coef.sum() - move.sum()
-            shift = float((x.sum() - missing) / ones.sum()) if ones.sum() > 0.0 else 0.0
+            missing = -a.sum() - move.sum()
+            shift = float((x.sum() - missing) / ones.sum())
             x -= shift * ones
         move[free] = x
         return move, shift
 
+    def _pay(self, free: int, credit: float) -> None:
+        """Take the cost of a Newton step from the work that may be spent."""
+        gram = self.problem.gram
+        cost = free**2 * (free / 3.0 + gram.row_cost) / BLAS3 + 4.0 * gram.n * gram.row_cost
+        if free > MAX_FREE or cost > max(self.work, credit):
+            raise WorkExceededError
+        self.work -= cost
 
-def _relative(residual: Array, coef: Array) -> float:
-    return float(np.abs(residual).max() / max(np.abs(coef).max(), 1e-300))
 
-
-def _damped_inverse(system: Array, size: float) -> Callable[[Array], Array]:
-    """Factorise `system` plus a multiple of the identity that vanishes with the residual.
-
-    The multiple makes singular systems (duplicated rows, few columns) solvable, and since it is of
-    the order of the residual, convergence stays fast.
-    """
-    scale = float(np.abs(np.diag(system)).mean()) or 1.0
-    damping = scale * max(min(1e-6, 1e-3 * size), 8 * EPS)
+def _inverse(system: Array) -> Callable[[Array], Array]:
+    """Factorise a positive definite system; where rounding makes it indefinite, add a ridge."""
+    extra = 0.0
+    scale = float(np.abs(np.diag(system)).mean())
     while True:
         damped = system.copy()
-        damped[np.diag_indices_from(damped)] += damping
+        damped[np.diag_indices_from(damped)] += extra
         try:
             factor = cho_factor(damped, lower=True, overwrite_a=True, check_finite=False)
             break
         except LinAlgError:
-            damping *= 100.0
-            if not damping < scale:
+            extra = max(100.0 * extra, 4 * EPS * scale)
+            if not extra < scale:
                 return lambda right: np.full(len(right), np.nan)
 
     def solve(right: Array) -> Array:
         x = cho_solve(factor, right, check_finite=False)
-        # Refinement takes the damping back where the system allows it.
-        for _ in range(2):
-            correction = cho_solve(factor, right - system @ x, check_finite=False)
-            x = x + correction
-        return x
+        return x + cho_solve(factor, right - system @ x, check_finite=False)
 
     return solve

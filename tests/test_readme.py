@@ -1,0 +1,67 @@
+"""The Python in README.md and docs/ runs as it is printed."""
+
+import logging
+import re
+import sys
+import types
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+
+
+def blocks():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for number, match in enumerate(FENCE.finditer(text), start=1):
+            line = text.count("\n", 0, match.start()) + 1
+            yield pytest.param(page, line, match[1], id=f"{page.name}-{number}")
+
+
+@pytest.fixture
+def module(monkeypatch):
+    """A module of its own for each block, as a script would have; pictures stay unseen."""
+    matplotlib.use("Agg")
+    handlers = logging.getLogger().handlers[:]
+    module = types.ModuleType("a_readers_script")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    yield module
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+    logging.getLogger().handlers[:] = handlers
+
+
+@pytest.mark.parametrize(("page", "line", "code"), list(blocks()))
+def test_block_runs(page, line, code, module, capsys):
+    # Empty lines before, so that an error points to the line on the page.
+    exec(compile("\n" * line + code, str(page), "exec"), vars(module))
+    assert "print(" not in code or capsys.readouterr().out.strip()
+
+
+def test_readme_opens_with_three_short_examples():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = FENCE.findall(text[: text.index("## Install")])
+    assert len(first) == 3
+    for code, name in zip(first, ("SVC", "KernelQuantileRegressor", "NamedTuple"), strict=True):
+        assert name in code
+        assert len([line for line in code.splitlines() if line.strip()]) <= 13
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+    missing = [x for x in links if "://" not in x and not (page.parent / x).exists()]
+    assert not missing
+
+
+def test_tables_of_losses_are_complete():
+    from resolvent.losses import LOSSES
+
+    for page in ("README.md", "docs/losses.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert [name for name in LOSSES if f'| `"{name}"` |' not in text] == []

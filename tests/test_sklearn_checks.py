@@ -1,0 +1,66 @@
+"""scikit-learn's own checks, with no expected failures, sample-weight equivalence included.
+
+All instances have the default tolerance (a relative gap of 1e-5; KernelRidge 1e-10). The checks
+compare fits to 1e-7; that holds because a small problem that is within its tolerance is finished by
+Newton steps to the limit of rounding, where the answer no longer depends on the order of the rows.
+
+`check_array_api_input` skips itself: it is for estimators that declare support for the array API.
+"""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from resolvent import (
+    KernelClassifier,
+    KernelQuantileRegressor,
+    KernelRegressor,
+    KernelRidge,
+    LinearClassifier,
+    LinearRegressor,
+)
+from resolvent.kernels import RBF, Linear
+from resolvent.losses import Huber
+from resolvent.svm import SVC, SVR, LinearSVC, LinearSVR
+
+CLASSIFIERS = [
+    KernelClassifier(),
+    KernelClassifier("logistic"),
+    KernelClassifier("squared_hinge", "linear", multi_class="ovo"),
+    KernelClassifier("modified_huber", "laplacian", class_weight="balanced"),
+    KernelClassifier("smoothed_hinge", solver="fixed_point"),
+    KernelClassifier("logistic", "poly", fit_intercept=False, gamma=0.1, coef0=1.0),
+    LinearClassifier(),
+    LinearClassifier("logistic"),
+    LinearClassifier("squared_hinge", solver="fixed_point"),
+    SVC(),
+    SVC(kernel="linear", C=2.0, decision_function_shape="ovo"),
+    SVC(kernel="poly", coef0=1.0, break_ties=True),
+    LinearSVC(),
+    LinearSVC(loss="hinge"),
+]
+
+REGRESSORS = [
+    KernelRegressor(),
+    KernelRegressor("absolute"),
+    KernelRegressor(Huber(0.5), "matern"),
+    KernelRegressor("poisson"),
+    KernelRegressor("pinball", RBF(0.1) + 0.5 * Linear()),
+    KernelRegressor("epsilon_insensitive", "cosine", solver="fixed_point"),
+    KernelRegressor("expectile", "laplacian", warm_start=True, memory_limit="1MB"),
+    KernelQuantileRegressor(0.5),
+    KernelQuantileRegressor(0.9, kind="expectile"),
+    KernelRidge(),
+    KernelRidge(0.5, kernel="rbf", fit_intercept=True),
+    LinearRegressor(),
+    LinearRegressor("absolute"),
+    LinearRegressor("poisson"),
+    LinearRegressor("huber", solver="fixed_point"),
+    SVR(),
+    SVR(kernel="linear", epsilon=0.01),
+    LinearSVR(),
+    LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1),
+]
+
+
+@parametrize_with_checks([*CLASSIFIERS, *REGRESSORS])
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
