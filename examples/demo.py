@@ -38,7 +38,7 @@ class Method(NamedTuple):
     data: str
     offset: bool
     plain_loss: object  # the same loss, of arrays
-    peer: object  # None or a function (K, y) -> name, coefficients, offset
+    peer: object  # (K, y) -> name, coefficients and offset of an independent solver
 
 
 def data_sets():

@@ -18,7 +18,17 @@ from numba.extending import overload, register_jitable
 
 from resolvent import _numeric
 
-__all__ = ["axpy", "compiled", "conjugate", "dot", "resolvent", "slope", "value"]
+__all__ = [
+    "axpy",
+    "compiled",
+    "conjugate",
+    "dot",
+    "inverse_link",
+    "plain",
+    "resolvent",
+    "slope",
+    "value",
+]
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
 
@@ -107,6 +117,12 @@ class compiled:
         if key not in self.fresh:
             self.fresh[key] = numba.njit(**OPTIONS)(self.py_func)
         return self.fresh[key](loss, *args)
+
+
+def plain(loop: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a loop of arrays alone, kept on disk under the same rules."""
+    inner = compiled(loop)
+    return inner.cached
 
 
 def _own(loss: Any) -> bool:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from resolvent._threads import one_blas_thread
+from resolvent.grams import RowGram
 from resolvent.problem import Array, Problem, Record, Solution
 from resolvent.solvers.coordinate_descent import coordinate_descent
 from resolvent.solvers.fixed_point import fixed_point
@@ -57,10 +59,11 @@ def solve(
     fit_intercept : bool, default=False
         Whether to add an unpenalised offset to the scores.
     solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
-        "auto" is coordinate descent.
-    rule : {"permuted", "cyclic", "aitken"}, array of int or callable, default="permuted"
-        Coordinate descent: the order of updates. An array is the order of each sweep, a callable
-        maps the number of the sweep to its order; each must visit every coordinate.
+        "auto" is coordinate descent, greedy where rows of K are at hand and `rule` is not given.
+    rule : {"permuted", "cyclic", "aitken", "greedy"}, array of int or callable, default="permuted"
+        Coordinate descent: the order of updates. "greedy" takes those of the largest gain, in
+        blocks. An array is the order of each sweep, a callable maps the number of the sweep to its
+        order; each must visit every coordinate.
     alpha : {"spectral", "trace", "jacobi"}, float or array-like, default="spectral"
         Fixed point: the step, 1 / norm(K), 1 / trace(K), or given in (0, 2 / norm(K)). "jacobi"
         gives each coordinate its own, in proportion to 1 / k_ii.
@@ -73,7 +76,8 @@ def solve(
     tol : float, default=1e-5
         The tolerance; 0 solves to the limit of rounding.
     max_iter : int, optional
-        Largest number of iterations: sweeps (default 10,000) or fixed-point steps (100,000).
+        Largest number of iterations: sweeps (default 10,000), greedy blocks or fixed-point steps
+        (100,000).
     time_limit : float, optional
         Seconds after which the best result so far is returned.
     start : array-like or Solution, optional
@@ -118,30 +122,34 @@ def solve(
         raise TypeError(f"callback={callback!r} must be a function of a record, or None.")
     if time_limit is not None:
         _check_number("time_limit", time_limit, "it is in seconds")
+    is_greedy = isinstance(rule, str) and rule == "greedy"
     if solver == "auto":
         solver = "coordinate_descent"
+        unset = isinstance(rule, str) and rule == "permuted"
+        is_greedy = is_greedy or (unset and isinstance(problem.gram, RowGram))
     if max_iter is None:
-        max_iter = MAX_ITER[solver]
+        max_iter = MAX_ITER["fixed_point" if is_greedy else solver]
     elif not _is_number(max_iter) or not 1 <= max_iter < np.inf or int(max_iter) != max_iter:
         raise ValueError(f"max_iter={max_iter!r} must be a whole number, at least 1.")
     if solver == "fixed_point":
         steps = fixed_point(problem, alpha, accelerate)
-    elif isinstance(rule, str) and rule == "greedy":
+    elif is_greedy:
         steps = greedy(problem)
     else:
         steps = coordinate_descent(problem, rule, random_state)
-    return iterate(
-        problem,
-        steps,
-        _starting_point(problem, start),
-        stop=stop,
-        tol=tol,
-        max_iter=int(max_iter),
-        time_limit=time_limit,
-        accelerate=accelerate,
-        callback=callback,
-        on_interrupt=on_interrupt,
-    )
+    with one_blas_thread():
+        return iterate(
+            problem,
+            steps,
+            _starting_point(problem, start),
+            stop=stop,
+            tol=tol,
+            max_iter=int(max_iter),
+            time_limit=time_limit,
+            accelerate=accelerate,
+            callback=callback,
+            on_interrupt=on_interrupt,
+        )
 
 
 def _starting_point(problem: Problem, start: Any) -> Array:

@@ -42,8 +42,9 @@ class GapDisplay:
     >>> from resolvent import solve
     >>> from resolvent.plotting import GapDisplay
     >>> solution = solve("squared", np.eye(3), [1.0, 2.0, 3.0])
-    >>> display = GapDisplay.from_solution(solution)  # doctest: +SKIP
-    >>> display.ax_.set_title("Kernel ridge regression")  # doctest: +SKIP
+    >>> display = GapDisplay.from_solution(solution, name="kernel ridge")
+    >>> display.ax_.get_ylabel()
+    'Relative duality gap'
     """
 
     line_: Any

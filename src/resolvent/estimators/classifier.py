@@ -13,6 +13,7 @@ from resolvent.estimators._base import Data, KernelMachine, Machine
 from resolvent.estimators._classes import as_codes, as_columns, as_decision, class_factors
 from resolvent.estimators._compat import with_callbacks
 from resolvent.losses import as_loss
+from resolvent.problem import EPS
 from resolvent.solvers.loops import apply_link
 
 
@@ -103,11 +104,16 @@ class ProbabilityMixin:
         decision = self.decision_function(X)  # type: ignore[attr-defined]
         both = np.column_stack([-decision, decision]) if decision.ndim == 1 else decision
         odds = apply_link(as_loss(self.loss), both)  # type: ignore[attr-defined]
-        if decision.ndim == 1:
-            return odds
         total = odds.sum(axis=1, keepdims=True)
         even = np.full_like(odds, 1.0 / odds.shape[1])
-        return np.divide(odds, total, out=even, where=total > 0)
+        p = np.divide(odds, total, out=even, where=total > 0)
+        # Where rounding makes a tie the class of `predict` is above it, also in the logarithms.
+        best = as_codes(decision)[:, None]
+        others = p.copy()
+        np.put_along_axis(others, best, 0.0, axis=1)
+        least = others.max(axis=1, keepdims=True) * (1.0 + 8 * EPS)
+        np.put_along_axis(p, best, np.maximum(np.take_along_axis(p, best, 1), least), axis=1)
+        return p
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -124,23 +130,6 @@ class ProbabilityMixin:
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Classes of samples: those of the largest probability where there are any.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        if "inverse_link" in vars(type(as_loss(self.loss))):  # type: ignore[attr-defined]
-            codes = self.predict_proba(X).argmax(axis=1)
-            return self.classes_[codes]  # type: ignore[attr-defined]
-        return super().predict(X)  # type: ignore[misc]
 
 
 class KernelClassifier(ProbabilityMixin, MachineClassifier, KernelMachine):

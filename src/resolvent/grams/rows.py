@@ -95,6 +95,9 @@ class RowGram(Gram):
 
 def _add_product(result: np.ndarray, coef: np.ndarray, rows: np.ndarray, where: np.ndarray) -> None:
     """Add coef @ rows[where] to the result, in float64, by tiles."""
+    if len(coef) == 1:
+        add_rows(result[0], coef[0], rows, where)
+        return
     low, high = int(where.min()), int(where.max()) + 1
     consecutive = high - low <= 2 * len(where)
     index: Any = where
@@ -109,6 +112,18 @@ def _add_product(result: np.ndarray, coef: np.ndarray, rows: np.ndarray, where: 
 
     step = max(64, TILE_ROWS * TILE_COLUMNS // (high - low if consecutive else len(where)))
     run(add, [(s, s + step) for s in range(0, rows.shape[1], step)], parallel=True)
+
+
+def add_rows(z: np.ndarray, coef: np.ndarray, rows: np.ndarray, where: np.ndarray) -> None:
+    """Add coef @ rows[where] to the vector z, in float64, without a copy of the rows.
+
+    Each thread has a part of the columns, so that the result does not depend on their number.
+    """
+    from resolvent.grams.panels import add_rows_part  # here, because it imports Numba
+
+    step = max(1024, -(-len(z) // 4))
+    parts = [(rows, where, coef, z, s, min(s + step, len(z))) for s in range(0, len(z), step)]
+    run(add_rows_part, parts, parallel=len(coef) * len(z) > 100_000)
 
 
 class DenseGram(RowGram):

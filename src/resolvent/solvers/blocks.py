@@ -8,42 +8,32 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from resolvent._jit import compiled
-from resolvent.solvers.loops import Vector, answer, find_offset
+from resolvent._jit import compiled, slope
+from resolvent.solvers.loops import SHARP, Vector, answer, find_offset
 
 Matrix = NDArray[np.float64]
 
 
 @compiled
 def moves(
-    loss: Any, y: Vector, C: Vector, c: Vector, z: Vector, b: float, diagonal: Vector, h: Vector
+    loss: Any,
+    y: Vector,
+    C: Vector,
+    c: Vector,
+    z: Vector,
+    b: float,
+    diagonal: Vector,
+    h: Vector,
+    free: NDArray[np.bool_],
 ) -> None:
-    """How far each coordinate would move if it alone were updated: the residuals of (13)."""
+    """Find how far each coordinate would move alone: the residuals of (13); and which are free."""
     for i in range(len(y)):
-        h[i] = 0.0
+        h[i], free[i] = 0.0, False
         if C[i] > 0.0:
-            h[i] = answer(loss, y[i], C[i], c[i], z[i] + b, 1.0 / diagonal[i]) - c[i]
-
-
-@compiled
-def gather(loss: Any, rows: Any, where: Any, columns: Any, out: Matrix) -> None:
-    """Copy a square block of K so that it lies together in the cache."""
-    for p in range(len(where)):
-        row = rows[where[p]]
-        for q in range(len(columns)):
-            out[p, q] = row[columns[q]]
-
-
-@compiled
-def add_rows(
-    loss: Any, rows: Any, where: Any, change: Vector, z: Vector, start: int, stop: int
-) -> None:
-    """Add the rows of K times the changes of their coefficients to a part of the scores."""
-    for p in range(len(where)):
-        if change[p] != 0.0:
-            h, row = change[p], rows[where[p]]
-            for j in range(start, stop):
-                z[j] += h * row[j]
+            alpha = 1.0 / diagonal[i]
+            h[i] = answer(loss, y[i], C[i], c[i], z[i] + b, alpha) - c[i]
+            a = min(alpha / C[i], SHARP)
+            free[i] = slope(loss, y[i], a * (z[i] + b) - c[i] / C[i], a) > 0.0
 
 
 @register_jitable

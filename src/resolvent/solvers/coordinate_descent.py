@@ -61,6 +61,7 @@ def coordinate_descent(
                     largest[j] = max(largest[j], step)
                     yield None
             point.intercept += offset[:, 2] * offset[:, 1]
+            point.work[point.running] += float(len(order)) * gram.row_cost
             iteration += 1
             # Coefficients may rest at their bounds while the offset still moves.
             yield np.maximum(largest, np.abs(offset[:, 1])) if problem.fit_intercept else largest

@@ -35,13 +35,13 @@ def fixed_point(
     coefficients before and takes the plain step, so that it never ends worse than without.
     """
     gram, loss, y, C = problem.gram, problem.loss, problem.y, problem.C
-    alphas = step_sizes(alpha, gram)
 
     def dual(j: int, coef: Array, scores: Array) -> float:
         _, conjugates, products, _ = loops.fenchel(loss, y[j], C[j], coef, scores, 0.0)
         return float(conjugates + 0.5 * products)
 
     def steps(point: Point) -> Steps:
+        alphas = step_sizes(alpha, gram)  # here, where time limit and interrupt are watched
         before = point.coef.copy()
         scores_before = gram.product(before)
         dual_before = np.full(problem.m, np.inf)
@@ -72,6 +72,7 @@ def fixed_point(
                 # From v too: an extrapolated step that lands on c again proves nothing of c.
                 largest[j] = max(np.abs(point.coef[j] - x).max() for x in (c, v))
             point.state[running] = gram.state(point.coef[running])
+            point.work[running] += float(gram.n) * gram.row_cost
             yield largest
 
     return steps

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from resolvent._threads import run
 from resolvent.grams import RowGram
+from resolvent.grams.panels import gather
+from resolvent.grams.rows import add_rows
 from resolvent.problem import Array, Problem
 from resolvent.solvers import blocks, loops
 from resolvent.solvers.iterate import Point, Steps
@@ -30,13 +31,18 @@ def greedy(problem: Problem) -> Callable[[Point], Steps]:
     With an offset the coordinates of a block move in pairs, so that sum(c) = 0 throughout.
     """
     gram = problem.gram
-    assert isinstance(gram, RowGram)
+    if not isinstance(gram, RowGram):
+        raise ValueError(
+            "rule='greedy' needs rows of the kernel matrix, which the linear kernel does not form; "
+            "use rule='permuted'."
+        )
     diagonal = np.maximum(gram.diagonal, 1e-200)
 
     def steps(point: Point) -> Steps:
         if problem.fit_intercept:
             _start_balanced(problem, point)
-        h = np.empty(problem.n)
+        h, free = np.empty(problem.n), np.empty(problem.n, dtype=bool)
+        block = [np.empty(0, dtype=np.intp) for _ in range(problem.m)]
         while True:
             largest = np.zeros(problem.m)
             for j in point.running:
@@ -45,10 +51,17 @@ def greedy(problem: Problem) -> Callable[[Point], Steps]:
                 if problem.fit_intercept:
                     size = float(np.abs(point.coef[j]).sum() + problem.C[j].sum())
                     b = loops.balance(*args, 1.0 / diagonal, 0.0, point.intercept[j], 1e-9 * size)
-                blocks.moves(*args, b, diagonal, h)
+                blocks.moves(*args, b, diagonal, h, free)
                 largest[j] = np.abs(h).max()
-                chosen = _choose(h, diagonal, gram.kept, problem.fit_intercept)
-                point.intercept[j] = _solve_block(problem, point, j, chosen, b)
+                # Those that were just moved may have to answer the moves of others: without them
+                # blocks would undo each other's work.
+                stay = block[j][free[block[j]]][: BLOCK // 2]
+                gain = diagonal * h * h * np.where(gram.kept, 1.0, UNKEPT)
+                gain[stay] = 0.0
+                block[j] = _choose(gain, h, BLOCK - len(stay), problem.fit_intercept)
+                block[j] = np.concatenate([block[j], stay])
+                point.intercept[j] = _solve_block(problem, point, j, block[j], b)
+                point.work[j] += float(len(block[j])) * gram.row_cost
                 yield None
             yield largest
 
@@ -64,17 +77,19 @@ def _start_balanced(problem: Problem, point: Point) -> None:
             point.state[j] = problem.gram.state(point.coef[j : j + 1])[0]
 
 
-def _choose(h: Array, diagonal: Array, kept: NDArray[np.bool_], paired: bool) -> NDArray[np.intp]:
+def _choose(gain: Array, h: Array, room: int, paired: bool) -> NDArray[np.intp]:
     """Take the coordinates of the largest gain; with pairs as many upwards as downwards."""
-    gain = diagonal * h * h * np.where(kept, 1.0, UNKEPT)
-    sides = [np.flatnonzero(h > 0), np.flatnonzero(h < 0)] if paired else [np.flatnonzero(h)]
-    room = BLOCK // len(sides)
+    up, down = np.flatnonzero((h > 0) & (gain > 0)), np.flatnonzero((h < 0) & (gain > 0))
+    sides = [up, down] if paired else [np.concatenate([up, down])]
+    room //= len(sides)
     parts = []
     for side in sides:
         if len(side) > room:
             side = side[np.argpartition(gain[side], -room)[-room:]]
         parts.append(side)
-    return np.sort(np.concatenate(parts))
+    # In the order of their gain, so that the best are the first to stay.
+    chosen = np.concatenate(parts)
+    return chosen[np.argsort(-gain[chosen], kind="stable")]
 
 
 def _solve_block(
@@ -84,10 +99,11 @@ def _solve_block(
     if len(block) == 0:
         return b
     gram, loss = problem.gram, problem.loss
-    rows, slot = gram.fetch(block)  # type: ignore[attr-defined]
+    assert isinstance(gram, RowGram)
+    rows, slot = gram.fetch(block)
     where = slot[block]
     K = np.empty((len(block), len(block)))
-    blocks.gather(loss, rows, where, block, K)
+    gather(rows, where, block, K)
     z, before = point.state[j], point.coef[j, block]
     coef, scores = before.copy(), z[block]
     b = blocks.solve_block(
@@ -104,10 +120,6 @@ def _solve_block(
     )
     change = coef - before
     point.coef[j, block] = coef
-    half = (len(z) + 1) // 2
-    parts = [
-        (loss, rows, where, change, z, start, min(start + half, len(z)))
-        for start in range(0, len(z), half)
-    ]
-    run(blocks.add_rows, parts, parallel=len(block) * len(z) > 1_000_000)
+    moved = np.flatnonzero(change)
+    add_rows(z, change[moved], rows, where[moved])
     return b

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from resolvent.problem import EPS, Array, Certificate, Problem, Record, Solution, Status
-from resolvent.solvers import newton
+from resolvent.solvers import loops, newton
 
 Steps = Generator[Array | None, None, None]
 
@@ -29,11 +29,13 @@ class Point:
     state: Array  # z = Kc or w = X'c, as the gram has it
     intercept: Array
     running: NDArray[np.intp]  # the problems that have not stopped yet
+    work: Array  # multiply-adds that went into each
 
     @classmethod
     def at(cls, problem: Problem, coef: Array) -> Point:
         """Start every problem at `coef`."""
-        return cls(coef, problem.gram.state(coef), np.zeros(problem.m), np.arange(problem.m))
+        zeros = np.zeros(problem.m)
+        return cls(coef, problem.gram.state(coef), zeros, np.arange(problem.m), zeros.copy())
 
     def move(self, problem: Problem, j: int, certificate: Certificate) -> None:
         """Put problem j where `certificate` was given."""
@@ -109,10 +111,30 @@ class Run:
         self.n_iter = 0
         self.finishers = [newton.Finisher(problem, j) for j in range(problem.m)]
         self.seconds_to_certify = 0.0
+        self.certified_at = 0
+
+    def promising(self, tol: float) -> bool:
+        """Whether a certificate is worth its product with K.
+
+        It is where that product is a trifle, where the scores as they are kept up to date suggest
+        that a problem is within the tolerance, and now and then in any case.
+        """
+        problem, point, gram = self.problem, self.point, self.problem.gram
+        if gram.n * gram.row_cost <= newton.TRIFLE or self.n_iter >= 2 * self.certified_at:
+            return True
+        for j, z in zip(point.running, gram.scores(point.state[point.running]), strict=True):
+            b, c = point.intercept[j], point.coef[j]
+            sums = loops.fenchel(problem.loss, problem.y[j], problem.C[j], c, z, b)
+            losses, conjugates, products, _ = sums
+            gap = losses + conjugates + products + b * float(c.sum())
+            if gap <= tol * max(losses + 0.5 * products, abs(conjugates + 0.5 * products)):
+                return True
+        return False
 
     def certify(self, largest: Array, polish: bool) -> None:
         """Certify the running problems from scratch, finish by Newton where due, and record."""
         began = self.clock.seconds
+        self.certified_at = self.n_iter
         problem, point = self.problem, self.point
         running = point.running
         state = problem.gram.state(point.coef[running])
@@ -141,7 +163,7 @@ class Run:
     def _newton(self, j: int, current: Certificate, credit: float) -> Certificate:
         """Take Newton steps on problem j while they succeed and are affordable."""
         last = current
-        for last in self.finishers[j].steps(current, self.n_iter, credit):
+        for last in self.finishers[j].steps(current, self.point.work[j], credit):
             self.best[j].see(last)
             self.point.move(self.problem, j, last)
         return last
@@ -235,9 +257,11 @@ def iterate(
             run.n_iter += 1
             small_step = stop == "step" and (largest[point.running] < tol).any()
             ending = run.n_iter >= max_iter or clock.over
-            if run.n_iter >= next_check or small_step or ending:
+            due = run.n_iter >= next_check
+            if due:
                 # Checks grow rarer, so that they cost little and overshoot by an eighth at most.
                 next_check = run.n_iter + 1 + run.n_iter // 8
+            if small_step or ending or (due and run.promising(tol)):
                 run.certify(largest, polish=accelerate and stop == "gap")
                 for j in point.running:
                     status = run.verdict(j, largest[j], stop, tol)

@@ -46,18 +46,15 @@ class Finisher:
     def __init__(self, problem: Problem, j: int) -> None:
         self.problem, self.j = problem, j
         self.loss, self.y, self.C = problem.loss, problem.y[j], problem.C[j]
-        self.work = 0.0
-        self.seen = 0
+        self.work = self.spent = 0.0
         self.sigma = 0.0
 
-    def steps(self, current: Certificate, n_iter: int, credit: float) -> Iterator[Certificate]:
+    def steps(self, current: Certificate, work: float, credit: float) -> Iterator[Certificate]:
         """Yield better and better certificates while steps succeed and are affordable.
 
-        A step may cost what sweeps have cost since the last, or up to `credit`.
+        All steps together may cost as much `work` as the solver has done, or up to `credit` each.
         """
-        gram = self.problem.gram
-        self.work += float(n_iter - self.seen) * gram.n * gram.row_cost
-        self.seen = n_iter
+        self.work = work
         self.sigma = self._first_sigma(current)
         before = self._residual(current)
         for _ in range(MAX_STEPS):
@@ -154,9 +151,9 @@ class Finisher:
         """Take the cost of a Newton step from the work that may be spent."""
         gram = self.problem.gram
         cost = free**2 * (free / 3.0 + gram.row_cost) / BLAS3 + 4.0 * gram.n * gram.row_cost
-        if free > MAX_FREE or cost > max(self.work, credit):
+        if free > MAX_FREE or cost > max(self.work - self.spent, credit):
             raise WorkExceededError
-        self.work -= cost
+        self.spent += cost
 
 
 def _inverse(system: Array) -> Callable[[Array], Array]:
