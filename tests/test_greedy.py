@@ -1,0 +1,96 @@
+"""Greedy coordinate descent: blocks much smaller than the problem, without the Newton finish."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from reference import minimum
+
+from resolvent import Problem, gram, solve
+from resolvent.kernels import RBF
+from resolvent.losses import LOSSES
+from resolvent.solvers import greedy
+
+N = 60
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(greedy, "BLOCK", 12)
+
+
+def make(loss):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((N, 3))
+    f = X[:, 0] + 0.5 * rng.standard_normal(N)
+    kind = getattr(LOSSES[loss], "targets", "real")
+    y = {"sign": np.where(f > 0, 1.0, -1.0), "nonnegative": np.floor(np.exp(f)), "real": f}[kind]
+    return X, y, rng.choice([0.0, 0.5, 2.0], N)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_blocks_alone_reach_the_optimum(loss, fit_intercept):
+    X, y, weight = make(loss)
+    settings = {"sample_weight": weight, "fit_intercept": fit_intercept}
+    solution = solve(
+        loss, RBF(0.5)(X), y, 3.0, rule="greedy", accelerate=False, tol=1e-7, **settings
+    )
+    best, _ = minimum(loss, RBF(0.5)(X), y, 3.0 * weight, fit_intercept)
+    assert solution.gap <= 1e-7 * solution.primal
+    assert solution.primal == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "absolute", "huber"])
+def test_each_block_lowers_the_dual_and_pairs_keep_the_sum(loss, fit_intercept):
+    X, y, _ = make(loss)
+    problem = Problem(loss, RBF(0.5)(X), y, 3.0, fit_intercept=fit_intercept)
+    from resolvent.solvers.iterate import Point
+
+    point = Point.at(problem, np.zeros((1, N)))
+    bounds = [problem.dual(np.zeros(N))]
+    for progress, _ in zip(greedy.greedy(problem)(point), range(40), strict=False):
+        if progress is None:
+            continue
+        bounds.append(problem.dual(point.coef[0]))
+        np.testing.assert_allclose(point.state[0], RBF(0.5)(X) @ point.coef[0], atol=1e-10)
+        if fit_intercept:
+            assert abs(point.coef[0].sum()) <= 1e-12 * np.abs(point.coef[0]).sum()
+    falls = np.diff(bounds)
+    assert (falls >= -1e-12 * abs(bounds[-1])).all()
+    assert bounds[-1] > bounds[0]
+
+
+def test_rows_that_are_not_needed_are_not_computed():
+    # Far fewer support vectors than rows: only what the blocks touch is fetched.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 2)) + 6.0 * (np.arange(2000) % 2)[:, None]
+    y = np.where(np.arange(2000) % 2, 1.0, -1.0)
+    K = gram(X, gamma=0.1)
+    solution = solve("hinge", K, y, 1.0, fit_intercept=True)
+    assert solution.gap <= 1e-5 * solution.primal
+    assert K.kept.sum() < 1000
+
+
+def test_several_problems_at_once_and_a_tight_memory():
+    X, y, _ = make("hinge")
+    Y = np.column_stack([y, -y, np.roll(y, 1)])
+    row = N * 8
+    K = gram(X, gamma=0.5, memory_limit=20 * row)
+    together = solve("hinge", K, Y, 2.0, fit_intercept=True, rule="greedy", tol=1e-8)
+    for j in range(3):
+        alone = solve("hinge", RBF(0.5)(X), Y[:, j], 2.0, fit_intercept=True, tol=1e-8)
+        assert together.primal[j] == pytest.approx(alone.primal, rel=1e-7)
+
+
+def test_linear_kernel_has_no_rows():
+    with pytest.raises(ValueError, match=r"rule='greedy'.*permuted"):
+        solve("hinge", gram(np.eye(3), "linear"), np.array([1.0, -1.0, 1.0]), rule="greedy")
+
+
+def test_start_that_does_not_sum_to_zero():
+    X, y, _ = make("hinge")
+    start = np.abs(np.random.default_rng(0).standard_normal(N))
+    solution = solve("hinge", RBF(0.5)(X), y, fit_intercept=True, start=start, rule="greedy")
+    assert solution.gap <= 1e-5 * solution.primal
