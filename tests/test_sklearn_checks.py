@@ -4,8 +4,8 @@ All instances have the default tolerance (a relative gap of 1e-5; KernelRidge 1e
 compare fits to 1e-7; that holds because a small problem that is within its tolerance is finished by
 Newton steps to the limit of rounding, where the answer no longer depends on the order of the rows.
 
-decision_function_shape="ovo" is not among the instances: a check wants the largest of as many values
-as there are classes to be the prediction, which of three pairs it is not, in scikit-learn's SVC too.
+decision_function_shape="ovo" is not among the instances: a check wants the largest of three values
+to be the prediction, which among three pairs of classes it is not, in scikit-learn's SVC too.
 
 `check_array_api_input` skips itself: it is for estimators that declare support for the array API.
 """
@@ -36,7 +36,7 @@ CLASSIFIERS = [
     LinearClassifier("squared_hinge", solver="fixed_point"),
     SVC(),
     SVC(kernel="linear", C=2.0),
-    SVC(kernel="poly", coef0=1.0, break_ties=True),
+    SVC(kernel="poly", degree=2, coef0=1.0, break_ties=True),
     LinearSVC(),
     LinearSVC(loss="hinge"),
 ]
