@@ -25,7 +25,14 @@ EPS = float(np.finfo(float).eps)
 
 
 class Status(IntEnum):
-    """Why a solver stopped, from best to worst; ``status.message`` says it in words."""
+    """Why a solver stopped, from best to worst; ``status.message`` says it in words.
+
+    Examples
+    --------
+    >>> from resolvent import Status
+    >>> print(Status.CONVERGED, Status.CONVERGED.message)
+    CONVERGED The duality gap is within the tolerance.
+    """
 
     CONVERGED = 0
     STEP = 1
@@ -56,7 +63,15 @@ _MESSAGES = {
 
 
 class Record(NamedTuple):
-    """One line of a history; for several problems at once each entry but two is an array."""
+    """One line of a history; for several problems at once each entry but two is an array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from resolvent import solve
+    >>> solve("squared", np.eye(2), [1.0, 2.0]).history[0].iteration
+    0
+    """
 
     iteration: int
     seconds: float
@@ -90,6 +105,14 @@ class Solution:
         Why it stopped; the worst of several problems.
     history : list of Record
         Iteration, seconds, primal, dual, gap and largest step at each certification.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from resolvent import solve
+    >>> solution = solve("squared", np.eye(2), [1.0, 2.0])
+    >>> solution.coef.round(6).tolist(), round(solution.primal, 6)
+    ([0.5, 1.0], 1.25)
     """
 
     coef: Array
@@ -131,6 +154,14 @@ class Problem:
         Factors of C for each row; 0 takes the row out.
     fit_intercept : bool, default=False
         Whether to add an unpenalised offset b to the scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from resolvent import Problem
+    >>> problem = Problem("squared", np.eye(2), [1.0, 2.0], C=1.0)
+    >>> problem.primal([0.5, 1.0]), problem.gap([0.5, 1.0])
+    (1.25, 0.0)
     """
 
     def __init__(

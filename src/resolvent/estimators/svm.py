@@ -96,7 +96,7 @@ class SVC(MachineClassifier, SupportVectorMachine):
     verbose : bool, default=False
         Whether to report progress through the logger "resolvent".
     max_iter : int, default=-1
-        Largest number of iterations (sweeps over all samples); -1 is the solver's default.
+        Largest number of iterations, see :func:`resolvent.solve`; -1 is the solver's default.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         One value for each class, or for each pair.
     break_ties : bool, default=False
@@ -297,7 +297,7 @@ class SVR(MachineRegressor, SupportVectorMachine):
     verbose : bool, default=False
         Whether to report progress through the logger "resolvent".
     max_iter : int, default=-1
-        Largest number of iterations (sweeps over all samples); -1 is the solver's default.
+        Largest number of iterations, see :func:`resolvent.solve`; -1 is the solver's default.
 
     Attributes
     ----------

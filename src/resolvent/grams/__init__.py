@@ -53,6 +53,14 @@ def gram(
     Returns
     -------
     Gram
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from resolvent import gram
+    >>> K = gram([[0.0], [1.0]], kernel="rbf", gamma=0.5)
+    >>> K.product(np.array([[1.0, 0.0]])).round(3).tolist()
+    [[1.0, 0.607]]
     """
     if isinstance(kernel, str) and kernel == "precomputed":
         return _dense(X, dtype)

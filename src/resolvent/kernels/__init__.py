@@ -83,6 +83,12 @@ def make_kernel(
     Returns
     -------
     Kernel
+
+    Examples
+    --------
+    >>> from resolvent.kernels import make_kernel
+    >>> make_kernel("rbf", gamma=0.5)
+    RBF(gamma=0.5)
     """
     if isinstance(kernel, Kernel):
         return kernel

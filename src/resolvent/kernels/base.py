@@ -102,6 +102,12 @@ class Constant(Kernel):
     ----------
     value : float
         Not negative.
+
+    Examples
+    --------
+    >>> from resolvent.kernels import Constant
+    >>> Constant(2.0)([[1.0, 1.0]], [[1.0, 2.0]]).round(3).tolist()
+    [[2.0]]
     """
 
     value: float = 1.0
@@ -122,7 +128,14 @@ class Constant(Kernel):
 
 @dataclass(frozen=True)
 class Sum(Kernel):
-    """The sum of two kernels, ``left + right``."""
+    """The sum of two kernels, ``left + right``.
+
+    Examples
+    --------
+    >>> from resolvent.kernels import Constant, Linear
+    >>> (Linear() + Constant(2.0))([[1.0, 1.0]], [[1.0, 2.0]]).round(3).tolist()
+    [[5.0]]
+    """
 
     left: Kernel
     right: Kernel
@@ -142,7 +155,14 @@ class Sum(Kernel):
 
 @dataclass(frozen=True)
 class Product(Kernel):
-    """The product of two kernels, ``left * right``."""
+    """The product of two kernels, ``left * right``.
+
+    Examples
+    --------
+    >>> from resolvent.kernels import Linear
+    >>> (Linear() * Linear())([[1.0, 1.0]], [[1.0, 2.0]]).round(3).tolist()
+    [[9.0]]
+    """
 
     left: Kernel
     right: Kernel
@@ -162,7 +182,14 @@ class Product(Kernel):
 
 @dataclass(frozen=True)
 class Scaled(Kernel):
-    """A kernel times a positive number, ``factor * kernel``."""
+    """A kernel times a positive number, ``factor * kernel``.
+
+    Examples
+    --------
+    >>> from resolvent.kernels import Linear
+    >>> (2.0 * Linear())([[1.0, 1.0]], [[1.0, 2.0]]).round(3).tolist()
+    [[6.0]]
+    """
 
     kernel: Kernel
     factor: float

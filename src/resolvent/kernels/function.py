@@ -25,6 +25,16 @@ class FunctionKernel(Kernel):
         they were given: parts of an array, of a CSR matrix, or of a list of any objects. See
         `pairwise` for a function of two samples. To be saved, the function must be one that pickle
         can find by name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from resolvent.kernels import FunctionKernel
+    >>> kernel = FunctionKernel(
+    ...     lambda A, B: np.array([[float(len(a) * len(b)) for b in B] for a in A])
+    ... )
+    >>> kernel(["ab", "c"]).tolist()
+    [[4.0, 2.0], [2.0, 1.0]]
     """
 
     function: Callable[[Any, Any], Any]
@@ -78,5 +88,12 @@ def pairwise(function: Callable[[Any, Any], float]) -> Callable[[Any, Any], np.n
     -------
     callable
         ``(A, B) -> matrix``, which every ``kernel`` argument takes.
+
+    Examples
+    --------
+    >>> from resolvent.kernels import pairwise
+    >>> common = pairwise(lambda a, b: float(len(set(a) & set(b))))
+    >>> common(["ab", "c"], ["abc"]).tolist()
+    [[2.0], [1.0]]
     """
     return _Pairwise(function)

@@ -20,6 +20,12 @@ class RBF(Kernel):
     ----------
     gamma : float
         Positive; the inverse of twice the square of the length scale.
+
+    Examples
+    --------
+    >>> from resolvent.kernels import RBF
+    >>> RBF(gamma=0.1)([[0.0, 0.0]], [[1.0, 2.0]]).round(3).tolist()
+    [[0.607]]
     """
 
     gamma: float = 1.0
@@ -44,6 +50,12 @@ class Laplacian(Kernel):
     ----------
     gamma : float
         Positive.
+
+    Examples
+    --------
+    >>> from resolvent.kernels import Laplacian
+    >>> Laplacian(gamma=0.1)([[0.0, 0.0]], [[1.0, 2.0]]).round(3).tolist()
+    [[0.741]]
     """
 
     gamma: float = 1.0
@@ -72,6 +84,12 @@ class Matern(Kernel):
         Smoothness: functions are nu - 0.5 times differentiable.
     length_scale : float
         Positive.
+
+    Examples
+    --------
+    >>> from resolvent.kernels import Matern
+    >>> Matern(nu=1.5, length_scale=2.0)([[0.0, 0.0]], [[1.0, 2.0]]).round(3).tolist()
+    [[0.423]]
     """
 
     nu: float = 1.5
@@ -117,6 +135,12 @@ class Polynomial(Kernel):
         Positive.
     coef0 : float
         Weight of the lower powers. The kernel may be indefinite if it is negative.
+
+    Examples
+    --------
+    >>> from resolvent.kernels import Polynomial
+    >>> Polynomial(degree=2, coef0=1.0)([[1.0, 1.0]], [[1.0, 2.0]]).round(3).tolist()
+    [[16.0]]
     """
 
     degree: int = 3
@@ -164,6 +188,12 @@ class Sigmoid(Kernel):
         Positive.
     coef0 : float
         Shift.
+
+    Examples
+    --------
+    >>> from resolvent.kernels import Sigmoid
+    >>> Sigmoid(gamma=0.1)([[1.0, 1.0]], [[1.0, 2.0]]).round(3).tolist()
+    [[0.291]]
     """
 
     gamma: float = 1.0
@@ -185,7 +215,14 @@ class Sigmoid(Kernel):
 
 @dataclass(frozen=True)
 class Cosine(Kernel):
-    """The cosine of the angle between a and b; 0 if one of them is zero."""
+    """The cosine of the angle between a and b; 0 if one of them is zero.
+
+    Examples
+    --------
+    >>> from resolvent.kernels import Cosine
+    >>> Cosine()([[1.0, 1.0]], [[1.0, 2.0]]).round(3).tolist()
+    [[0.949]]
+    """
 
     def evaluate(self, a: Points, b: Points) -> np.ndarray:
         return a.cosines(b)
@@ -203,6 +240,12 @@ class Linear(Kernel):
     bias : float
         Value of a constant feature that is appended to the data, whose coefficient is a penalised
         offset.
+
+    Examples
+    --------
+    >>> from resolvent.kernels import Linear
+    >>> Linear(bias=1.0)([[1.0, 1.0]], [[1.0, 2.0]]).round(3).tolist()
+    [[4.0]]
     """
 
     bias: float = 0.0

@@ -72,6 +72,12 @@ def as_loss(loss: Any) -> Any:
         If the name is unknown or a parameter is outside its interval.
     TypeError
         If it is not a NamedTuple with the methods of a loss.
+
+    Examples
+    --------
+    >>> from resolvent.losses import as_loss
+    >>> as_loss("huber")
+    Huber(delta=1.0)
     """
     if isinstance(loss, str):
         if loss not in LOSSES:

@@ -25,7 +25,14 @@ def expit(x: float) -> float:
 
 
 class Hinge(NamedTuple):
-    """Hinge loss (1 - m)+: the support vector machine, the paper's L1-SVM."""
+    """Hinge loss (1 - m)+: the support vector machine, the paper's L1-SVM.
+
+    Examples
+    --------
+    >>> from resolvent.losses import Hinge
+    >>> Hinge().value(1.0, 0.25)
+    0.75
+    """
 
     targets = "sign"
 
@@ -43,7 +50,14 @@ class Hinge(NamedTuple):
 
 
 class SquaredHinge(NamedTuple):
-    """Squared hinge loss (1 - m)+^2, not halved: the paper's L2-SVM, LIBLINEAR's."""
+    """Squared hinge loss (1 - m)+^2, not halved: the paper's L2-SVM, LIBLINEAR's.
+
+    Examples
+    --------
+    >>> from resolvent.losses import SquaredHinge
+    >>> SquaredHinge().value(1.0, 0.5)
+    0.25
+    """
 
     targets = "sign"
 
@@ -68,6 +82,12 @@ class SmoothedHinge(NamedTuple):
     ----------
     width : float, default=1.0
         Margins in (1 - width, 1) are where the loss is quadratic.
+
+    Examples
+    --------
+    >>> from resolvent.losses import SmoothedHinge
+    >>> SmoothedHinge(width=1.0).value(1.0, 0.5)
+    0.125
     """
 
     width: float = 1.0
@@ -95,7 +115,14 @@ class SmoothedHinge(NamedTuple):
 
 
 class ModifiedHuber(NamedTuple):
-    """Squared hinge made linear below margin -1, as in scikit-learn's SGDClassifier."""
+    """Squared hinge made linear below margin -1, as in scikit-learn's SGDClassifier.
+
+    Examples
+    --------
+    >>> from resolvent.losses import ModifiedHuber
+    >>> ModifiedHuber().value(1.0, -2.0)
+    8.0
+    """
 
     targets = "sign"
 
@@ -115,7 +142,14 @@ class ModifiedHuber(NamedTuple):
 
 
 class Logistic(NamedTuple):
-    """Logistic loss log(1 + exp(-m)): kernel logistic regression, with probabilities."""
+    """Logistic loss log(1 + exp(-m)): kernel logistic regression, with probabilities.
+
+    Examples
+    --------
+    >>> from resolvent.losses import Logistic
+    >>> Logistic().resolvent(1.0, 0.0, 4.0) + Logistic().resolvent(-1.0, 0.0, 4.0)
+    0.0
+    """
 
     targets = "sign"
 

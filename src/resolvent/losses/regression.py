@@ -35,7 +35,14 @@ def shrink(y: float, v: float, a: float, w: float) -> float:
 
 
 class Squared(NamedTuple):
-    """Squared loss r^2 / 2: kernel ridge regression, the paper's RLS."""
+    """Squared loss r^2 / 2: kernel ridge regression, the paper's RLS.
+
+    Examples
+    --------
+    >>> from resolvent.losses import Squared
+    >>> Squared().value(1.0, 3.0)
+    2.0
+    """
 
     def value(self, y: float, z: float) -> float:
         return 0.5 * (y - z) * (y - z)
@@ -51,7 +58,14 @@ class Squared(NamedTuple):
 
 
 class Absolute(NamedTuple):
-    """Absolute loss |r|: least absolute deviations, the paper's RLA."""
+    """Absolute loss |r|: least absolute deviations, the paper's RLA.
+
+    Examples
+    --------
+    >>> from resolvent.losses import Absolute
+    >>> Absolute().value(1.0, 3.0)
+    2.0
+    """
 
     def value(self, y: float, z: float) -> float:
         return abs(y - z)
@@ -73,6 +87,12 @@ class EpsilonInsensitive(NamedTuple):
     ----------
     epsilon : float, default=0.1
         Residuals up to this size cost nothing.
+
+    Examples
+    --------
+    >>> from resolvent.losses import EpsilonInsensitive
+    >>> EpsilonInsensitive(epsilon=0.5).value(1.0, 3.0)
+    1.5
     """
 
     epsilon: float = 0.1
@@ -98,6 +118,12 @@ class SquaredEpsilonInsensitive(NamedTuple):
     ----------
     epsilon : float, default=0.1
         Residuals up to this size cost nothing.
+
+    Examples
+    --------
+    >>> from resolvent.losses import SquaredEpsilonInsensitive
+    >>> SquaredEpsilonInsensitive(epsilon=0.5).value(1.0, 3.0)
+    2.25
     """
 
     epsilon: float = 0.1
@@ -126,6 +152,12 @@ class Huber(NamedTuple):
     ----------
     delta : float, default=1.0
         Where the loss turns from quadratic to linear.
+
+    Examples
+    --------
+    >>> from resolvent.losses import Huber
+    >>> Huber(delta=1.0).value(1.0, 4.0)
+    2.5
     """
 
     delta: float = 1.0
@@ -152,6 +184,12 @@ class Pinball(NamedTuple):
     ----------
     tau : float, default=0.5
         The quantile, strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> from resolvent.losses import Pinball
+    >>> Pinball(tau=0.75).value(3.0, 1.0)
+    1.5
     """
 
     tau: float = 0.5
@@ -178,6 +216,12 @@ class Expectile(NamedTuple):
     ----------
     tau : float, default=0.5
         The expectile, strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> from resolvent.losses import Expectile
+    >>> Expectile(tau=0.75).value(3.0, 1.0)
+    1.5
     """
 
     tau: float = 0.5
@@ -223,7 +267,14 @@ def log_lambert(x: float) -> float:
 
 
 class Poisson(NamedTuple):
-    """Halved Poisson deviance exp(z) - y z - y + y log y for counts y >= 0; predict exp(z)."""
+    """Halved Poisson deviance exp(z) - y z - y + y log y for counts y >= 0; predict exp(z).
+
+    Examples
+    --------
+    >>> from resolvent.losses import Poisson
+    >>> Poisson().value(1.0, 0.0)
+    0.0
+    """
 
     targets = "nonnegative"
 
