@@ -95,8 +95,7 @@ class Clock:
         """Time since the start."""
         return time.perf_counter() - self.start
 
-    @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether the limit has passed."""
         return self.seconds >= self.limit
 
@@ -109,7 +108,7 @@ class Run:
         self.best = [Best(nothing=problem.nothing(j)) for j in range(problem.m)]
         self.history: list[Record] = []
         self.n_iter = 0
-        self.finishers = [newton.Finisher(problem, j) for j in range(problem.m)]
+        self.finishers = [newton.Finisher(problem, j, clock.is_over) for j in range(problem.m)]
         self.seconds_to_certify = 0.0
         self.certified_at = 0
 
@@ -246,7 +245,7 @@ def iterate(
     try:
         run.certify(largest, polish=False)
         for progress in steps(point):
-            if progress is None and not clock.over:
+            if progress is None and not clock.is_over():
                 continue
             if progress is None:
                 if run.certifies_within(max(0.2, 0.1 * clock.limit)):
@@ -256,7 +255,7 @@ def iterate(
             largest = progress
             run.n_iter += 1
             small_step = stop == "step" and (largest[point.running] < tol).any()
-            ending = run.n_iter >= max_iter or clock.over
+            ending = run.n_iter >= max_iter or clock.is_over()
             due = run.n_iter >= next_check
             if due:
                 # Checks grow rarer, so that they cost little and overshoot by an eighth at most.

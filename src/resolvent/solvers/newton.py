@@ -37,14 +37,15 @@ BLAS3 = 16.0  # how many times faster a flop is in a factorisation than in a swe
 
 
 class WorkExceededError(Exception):
-    """A Newton step would cost more than is allowed."""
+    """A Newton step would cost more than is allowed, or there is no time left."""
 
 
 class Finisher:
     """Proximal Newton steps on one problem, never costing more than the sweeps before them did."""
 
-    def __init__(self, problem: Problem, j: int) -> None:
+    def __init__(self, problem: Problem, j: int, is_over: Callable[[], bool]) -> None:
         self.problem, self.j = problem, j
+        self.is_over = is_over  # whether the time limit has passed
         self.loss, self.y, self.C = problem.loss, problem.y[j], problem.C[j]
         self.work = self.spent = 0.0
         self.sigma = 0.0
@@ -151,7 +152,7 @@ class Finisher:
         """Take the cost of a Newton step from the work that may be spent."""
         gram = self.problem.gram
         cost = free**2 * (free / 3.0 + gram.row_cost) / BLAS3 + 4.0 * gram.n * gram.row_cost
-        if free > MAX_FREE or cost > max(self.work - self.spent, credit):
+        if free > MAX_FREE or cost > max(self.work - self.spent, credit) or self.is_over():
             raise WorkExceededError
         self.spent += cost
 

@@ -1,0 +1,275 @@
+"""Linear support vector machines with scikit-learn's names, attributes and shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from resolvent.estimators._classes import as_columns, class_factors
+from resolvent.estimators._compat import with_callbacks
+from resolvent.estimators.classifier import MachineClassifier
+from resolvent.estimators.linear import LinearMachine
+from resolvent.estimators.regressor import MachineRegressor
+from resolvent.kernels import Linear
+from resolvent.losses import LOSSES, as_loss
+
+__all__ = ["LinearSVC", "LinearSVR"]
+
+
+class LinearSupportVectorMachine(LinearMachine):
+    """What LinearSVC and LinearSVR share: an offset that is penalised, as in LIBLINEAR."""
+
+    def _penalised(self) -> dict[str, Any]:
+        scaling = float(self.intercept_scaling)
+        if self.fit_intercept and not scaling > 0:
+            raise ValueError(
+                f"intercept_scaling={self.intercept_scaling!r} must be positive, or "
+                "fit_intercept=False."
+            )
+        return {
+            "kernel": Linear(bias=scaling if self.fit_intercept else 0.0),
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "random_state": self.random_state,
+        }
+
+
+class LinearSVC(MachineClassifier, LinearSupportVectorMachine):
+    """Linear support vector classification, as scikit-learn's, with a certificate.
+
+    As in LIBLINEAR the offset is penalised, through a constant feature; for one that is not, use
+    :class:`resolvent.LinearClassifier`.
+
+    Parameters
+    ----------
+    penalty : {"l2"}, default="l2"
+        The penalty; "l1" is not supported.
+    loss : {"hinge", "squared_hinge"}, default="squared_hinge"
+        The loss.
+    dual : bool or "auto", default="auto"
+        Accepted for compatibility; it does not change the solution.
+    tol : float, default=1e-5
+        Relative duality gap to reach.
+    C : float, default=1.0
+        Weight of the loss.
+    multi_class : {"ovr"}, default="ovr"
+        One-vs-rest.
+    fit_intercept : bool, default=True
+        Whether to fit an offset.
+    intercept_scaling : float, default=1.0
+        Value of the constant feature.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of C for the classes; in one-vs-rest problems the rest has factor 1.
+    verbose : int, default=0
+        Whether to report progress through the logger "resolvent".
+    random_state : int, RandomState or None, default=None
+        Seed of the order of updates.
+    max_iter : int or None, default=None
+        Largest number of iterations; None is the solver's default.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Offsets.
+    dual_gap_, objective_, status_, n_iter_, history_, fit_time_
+        As in :class:`resolvent.LinearClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from resolvent.svm import LinearSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LinearSVC().fit(X, y).coef_.shape
+    (3, 4)
+    """
+
+    def __init__(
+        self,
+        penalty: str = "l2",
+        loss: str = "squared_hinge",
+        *,
+        dual: Any = "auto",
+        tol: float = 1e-5,
+        C: float = 1.0,
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Any = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        max_iter: int | None = None,
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors of C.
+
+        Returns
+        -------
+        LinearSVC
+        """
+        if self.penalty != "l2":
+            raise ValueError(
+                f"penalty={self.penalty!r} is not supported: the penalty here is 'l2'; for sparse "
+                "weights use scikit-learn's LinearSVC or SGDClassifier."
+            )
+        if self.loss not in ("hinge", "squared_hinge"):
+            raise ValueError(
+                f"loss={self.loss!r} must be 'hinge' or 'squared_hinge'; for other losses use "
+                "LinearClassifier."
+            )
+        if self.multi_class != "ovr":
+            raise ValueError(
+                f"multi_class={self.multi_class!r} is not supported; use 'ovr', or SVC for one-vs-"
+                "one."
+            )
+        data, codes = self._read_classes(X, y, sample_weight)
+        k = len(self.classes_)
+        factors = class_factors(self.class_weight, self.classes_, codes, data.weight)
+        signs, _ = as_columns(codes, k, "ovr")
+        own = factors[codes][:, None]
+        # As in LIBLINEAR: with several classes the rest of a problem has factor 1.
+        weight = data.weight[:, None] * (own if k == 2 else np.where(signs > 0, own, 1.0))
+        self._fit_weights(data, as_loss(self.loss), signs, weight, **self._penalised())
+        return self._conclude()
+
+
+class LinearSVR(MachineRegressor, LinearSupportVectorMachine):
+    """Linear support vector regression, as scikit-learn's, with a certificate.
+
+    As in LIBLINEAR the offset is penalised, through a constant feature; for one that is not, use
+    :class:`resolvent.LinearRegressor`.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.0
+        Residuals up to this size cost nothing.
+    tol : float, default=1e-5
+        Relative duality gap to reach.
+    C : float, default=1.0
+        Weight of the loss.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+        The loss.
+    fit_intercept : bool, default=True
+        Whether to fit an offset.
+    intercept_scaling : float, default=1.0
+        Value of the constant feature.
+    dual : bool or "auto", default="auto"
+        Accepted for compatibility; it does not change the solution.
+    verbose : int, default=0
+        Whether to report progress through the logger "resolvent".
+    random_state : int, RandomState or None, default=None
+        Seed of the order of updates.
+    max_iter : int or None, default=None
+        Largest number of iterations; None is the solver's default.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights.
+    intercept_ : ndarray of shape (1,)
+        Offset.
+    dual_gap_, objective_, status_, n_iter_, history_, fit_time_
+        As in :class:`resolvent.LinearRegressor`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from resolvent.svm import LinearSVR
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> LinearSVR(C=10.0).fit(X, y).coef_.shape
+    (10,)
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.0,
+        tol: float = 1e-5,
+        C: float = 1.0,
+        loss: str = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        dual: Any = "auto",
+        verbose: int = 0,
+        random_state: Any = None,
+        max_iter: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.tol = tol
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Factors of C.
+
+        Returns
+        -------
+        LinearSVR
+        """
+        if self.loss not in ("epsilon_insensitive", "squared_epsilon_insensitive"):
+            raise ValueError(
+                f"loss={self.loss!r} must be 'epsilon_insensitive' or "
+                "'squared_epsilon_insensitive'; for other losses use LinearRegressor."
+            )
+        loss = self._target_loss(LOSSES[self.loss](self.epsilon))
+        data = self._read_targets(X, y, sample_weight, multi_output=False)
+        self._fit_weights(data, loss, data.y, data.weight[:, None], **self._penalised())
+        self.coef_ = self.coef_[0]
+        return self._conclude()
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predictions for samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._scores(X)[:, 0]
