@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from resolvent._threads import one_blas_thread
 from resolvent.grams import RowGram
 from resolvent.problem import Array, Problem, Record, Solution
-from resolvent.solvers.coordinate_descent import coordinate_descent
+from resolvent.solvers.coordinate_descent import as_generator, coordinate_descent
 from resolvent.solvers.fixed_point import fixed_point
 from resolvent.solvers.greedy import greedy
 from resolvent.solvers.iterate import iterate
@@ -122,6 +122,7 @@ def solve(
         raise TypeError(f"callback={callback!r} must be a function of a record, or None.")
     if time_limit is not None:
         _check_number("time_limit", time_limit, "it is in seconds")
+    rng = as_generator(random_state)
     is_greedy = isinstance(rule, str) and rule == "greedy"
     if solver == "auto":
         solver = "coordinate_descent"
@@ -136,7 +137,7 @@ def solve(
     elif is_greedy:
         steps = greedy(problem)
     else:
-        steps = coordinate_descent(problem, rule, random_state)
+        steps = coordinate_descent(problem, rule, rng)
     with one_blas_thread():
         return iterate(
             problem,

@@ -108,7 +108,8 @@ class EpsilonInsensitive(NamedTuple):
         return clip(outside_tube(y, v, a, self.epsilon), -1.0, 1.0)
 
     def slope(self, y: float, v: float, a: float) -> float:
-        return 1.0 if 0.0 < abs(outside_tube(y, v, a, self.epsilon)) < 1.0 else 0.0
+        above, below = v - a * (y + self.epsilon), v - a * (y - self.epsilon)
+        return 1.0 if 0.0 <= above < 1.0 or -1.0 < below <= 0.0 else 0.0
 
 
 class SquaredEpsilonInsensitive(NamedTuple):
@@ -142,7 +143,8 @@ class SquaredEpsilonInsensitive(NamedTuple):
         return max(above, 0.0) + min(below, 0.0)
 
     def slope(self, y: float, v: float, a: float) -> float:
-        return 1.0 / (1.0 + 0.5 * a) if outside_tube(y, v, a, self.epsilon) != 0.0 else 0.0
+        outside = v - a * (y + self.epsilon) >= 0.0 or v - a * (y - self.epsilon) <= 0.0
+        return 1.0 / (1.0 + 0.5 * a) if outside else 0.0
 
 
 class Huber(NamedTuple):

@@ -31,7 +31,7 @@ def coordinate_descent(
     With an unpenalised offset b the constraint sum(c) = 0 is met by proximal-point steps on b: the
     kernel is K + rho 11', and after each sweep b <- b + rho sum(c).
     """
-    orders = _orders(rule, problem.n, _generator(random_state))
+    orders = _orders(rule, problem.n, as_generator(random_state))
     gram = problem.gram
 
     def steps(point: Point) -> Steps:
@@ -90,7 +90,7 @@ def _orders(rule: Any, n: int, rng: np.random.Generator) -> Callable[[int], Orde
     return lambda _: order
 
 
-def _generator(random_state: Any) -> np.random.Generator:
+def as_generator(random_state: Any) -> np.random.Generator:
     """Make a generator of a seed, a Generator or a RandomState; None is a fixed seed."""
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31)

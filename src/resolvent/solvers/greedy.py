@@ -43,14 +43,16 @@ def greedy(problem: Problem) -> Callable[[Point], Steps]:
             _start_balanced(problem, point)
         h, free = np.empty(problem.n), np.empty(problem.n, dtype=bool)
         block = [np.empty(0, dtype=np.intp) for _ in range(problem.m)]
+        largest = problem.C.sum(axis=1)
         while True:
-            largest = np.zeros(problem.m)
+            last, largest = largest, np.zeros(problem.m)
             for j in point.running:
                 args = problem.loss, problem.y[j], problem.C[j], point.coef[j], point.state[j]
                 b = 0.0
                 if problem.fit_intercept:
-                    size = float(np.abs(point.coef[j]).sum() + problem.C[j].sum())
-                    b = loops.balance(*args, 1.0 / diagonal, 0.0, point.intercept[j], 1e-9 * size)
+                    # The offset need be no more exact than the moves are large.
+                    slack = 1e-3 * last[j]
+                    b = loops.balance(*args, 1.0 / diagonal, 0.0, point.intercept[j], slack)
                 blocks.moves(*args, b, diagonal, h, free)
                 largest[j] = np.abs(h).max()
                 # Those that were just moved may have to answer the moves of others: without them

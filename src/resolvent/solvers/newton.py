@@ -31,6 +31,7 @@ from resolvent.solvers import loops
 
 MAX_FREE = 3000  # a Cholesky factorisation of this size takes a fraction of a second
 MAX_STEPS = 30  # proximal steps at one go
+MAX_FAILURES = 3  # proximal steps without progress
 MAX_NEWTON = 40  # Newton steps in one proximal step
 TRIFLE = 5e7  # multiply-adds that nobody notices
 BLAS3 = 16.0  # how many times faster a flop is in a factorisation than in a sweep
@@ -58,6 +59,7 @@ class Finisher:
         self.work = work
         self.sigma = self._first_sigma(current)
         before = self._residual(current)
+        failures = 0
         for _ in range(MAX_STEPS):
             try:
                 new = self._proximal_step(current, credit)
@@ -67,11 +69,15 @@ class Finisher:
             higher = new.dual - current.dual
             calmer = abs(higher) <= current.floor and after < 0.9 * before
             closer = new.primal - new.dual < 0.5 * (current.primal - current.dual)
-            if not (higher > current.floor or calmer or closer):
-                return
-            current, before = new, after
             self.sigma *= 10.0
-            yield current
+            if higher > current.floor or calmer or closer:
+                current, before, failures = new, after, 0
+                yield current
+            elif failures < MAX_FAILURES:  # a longer step may get somewhere
+                failures += 1
+                self.sigma *= 10.0
+            else:
+                return
 
     def _first_sigma(self, at: Certificate) -> float:
         """Step with which coefficients of their size move when scores do by a tenth of theirs."""
@@ -97,6 +103,7 @@ class Finisher:
         """Solve the proximal problem around `at` by Newton's method, and certify the result."""
         problem, sigma, centre = self.problem, self.sigma, at.coef
         a, z, b = at.coef.copy(), at.scores.copy(), at.intercept
+        blind = 0
         for _ in range(MAX_NEWTON):
             c, slopes, envelope = self._respond(centre, z + b, sigma)
             distance = np.abs(c - a).max()
@@ -108,6 +115,9 @@ class Finisher:
             tilt = problem.gram.product(move[None])[0]
             descent = float((a - c) @ tilt - shift * c.sum())
             height = envelope + 0.5 * float(a @ z)
+            blind += -descent <= 4 * EPS * abs(height)  # falls that rounding hides
+            if blind > 3:
+                break
             t = 1.0
             while t > 1e-10:
                 trial = self._respond(centre, z + t * tilt + (b + t * shift), sigma)[2]
