@@ -5,6 +5,7 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 STAMP   := $(VENV)/.installed
 WORKERS ?= auto
+PINS    ?=# further requirements, such as versions to test with: make unit PINS="scikit-learn==1.6.1"
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types unit format clean distclean
@@ -51,5 +52,5 @@ $(STAMP): pyproject.toml
 	  echo "'$(PYTHON)' cannot make virtual environments (no venv or ensurepip module); on Debian and Ubuntu install the package python3-venv" >&2; exit 1; }
 	@echo "Installing into $(VENV): once, and again when pyproject.toml changes."
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || "$(PYTHON)" -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(PINS)
 	@touch $@

@@ -159,6 +159,8 @@ class Machine(CallbackSupportMixin, BaseEstimator):
                 **settings,
             )
             solutions.append(solution)
+            if solution.status == Status.INTERRUPTED:
+                settings["time_limit"] = 0.0  # what is left stays where it starts
         progress.end()
         self._describe(solutions, time.perf_counter() - began)
         coef = np.hstack([s.coef for s in solutions])

@@ -66,14 +66,14 @@ class Finisher:
             except WorkExceededError:
                 return
             after = self._residual(new)
-            higher = new.dual - current.dual
+            higher, gap = new.dual - current.dual, current.primal - current.dual
             calmer = abs(higher) <= current.floor and after < 0.9 * before
-            closer = new.primal - new.dual < 0.5 * (current.primal - current.dual)
+            closer = gap > current.floor and new.primal - new.dual < 0.5 * gap
             self.sigma *= 10.0
             if higher > current.floor or calmer or closer:
                 current, before, failures = new, after, 0
                 yield current
-            elif failures < MAX_FAILURES:  # a longer step may get somewhere
+            elif gap > current.floor and failures < MAX_FAILURES:  # a longer step may do
                 failures += 1
                 self.sigma *= 10.0
             else:
