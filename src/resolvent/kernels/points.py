@@ -104,7 +104,8 @@ def _as_csr(X: Any, name: str) -> tuple[Any, np.ndarray]:
     X = X.tocsr()
     data = X.data if X.dtype in (np.float32, np.float64) else X.data.astype(np.float64)
     # 64-bit indices only where 32 bits do not do: one compiled loop serves both, and faster.
-    index = sparse.get_index_dtype(maxval=max(X.nnz, *X.shape))
+    small = max(X.nnz, *X.shape) <= np.iinfo(np.int32).max
+    index = np.int32 if small else np.int64
     indices, indptr = (part.astype(index, copy=False) for part in (X.indices, X.indptr))
     # An own object around the caller's arrays: SciPy notes in it what it finds out about them.
     rows = sparse.csr_array((data, indices, indptr), shape=X.shape)
