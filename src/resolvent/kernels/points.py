@@ -297,8 +297,9 @@ class Points:
         for lifted in ("_lifted", "_lifted_double"):
             a, radius_a = getattr(self, lifted)
             b, radius_b = getattr(other, lifted)
-            error = 8 * np.finfo(a.dtype).eps * scale * max(radius_a, radius_b)
-            if error <= tol:  # false also for NaN
+            limits, radius = np.finfo(a.dtype), max(radius_a, radius_b)
+            fits = radius < float(limits.max) and scale > float(limits.tiny)  # false for NaN
+            if fits and 8 * float(limits.eps) * scale * radius <= tol:
                 # (-2a, 1, |a|^2)'(b, |b|^2, 1): the sum of three terms in one product
                 left = np.empty_like(a)
                 np.multiply(a[:, :-2], -2 * scale, out=left[:, :-2])
