@@ -38,7 +38,9 @@ class Expansion:
         if len(self.coef) == 0:
             return scores
         if self.kernel is None:
-            scores += X[:, self.rows] @ self.coef
+            everything = np.zeros((X.shape[1], len(self.intercept)))  # instead of a copy of X
+            everything[self.rows] = self.coef
+            scores += X @ everything
             return scores
         reference = Points(self.rows, numeric=self.kernel.numeric)
         points = reference.like(X)

@@ -11,9 +11,8 @@ from resolvent.estimators._classes import as_columns, class_factors
 from resolvent.estimators._compat import with_callbacks
 from resolvent.estimators._expansion import linear_scores, linear_weights
 from resolvent.estimators.classifier import MachineClassifier, ProbabilityMixin
-from resolvent.estimators.regressor import MachineRegressor, positive_targets
+from resolvent.estimators.regressor import AnyLossRegressor
 from resolvent.kernels import Linear
-from resolvent.losses import as_loss
 
 
 class LinearMachine(Machine):
@@ -160,7 +159,7 @@ class LinearClassifier(ProbabilityMixin, MachineClassifier, LinearMachine):
         return self._conclude()
 
 
-class LinearRegressor(MachineRegressor, LinearMachine):
+class LinearRegressor(AnyLossRegressor, LinearMachine):
     """Linear regressor with any convex loss, solved to a certified optimum.
 
     Minimises ``C sum_i w_i L(y_i, x_i'w + b) + |w|^2 / 2``; the offset b is not penalised. The
@@ -263,25 +262,3 @@ class LinearRegressor(MachineRegressor, LinearMachine):
         if self._vector:
             self.coef_, self.intercept_ = self.coef_[0], self.intercept_[0].item()
         return self._conclude()
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predictions for samples.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_targets)
-        """
-        return self._respond(as_loss(self.loss), self._scores(X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        positive = positive_targets(self.loss)
-        tags.target_tags.positive_only = positive
-        # It works for both, but scikit-learn's check of several targets makes negative ones.
-        tags.target_tags.multi_output = not positive
-        return tags

@@ -259,17 +259,3 @@ class LinearSVR(MachineRegressor, LinearSupportVectorMachine):
         self._fit_weights(data, loss, data.y, data.weight[:, None], **self._penalised())
         self.coef_ = self.coef_[0]
         return self._conclude()
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predictions for samples.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return self._scores(X)[:, 0]

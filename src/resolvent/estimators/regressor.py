@@ -28,22 +28,49 @@ class MachineRegressor(RegressorMixin, Machine):
         return data
 
     def _target_loss(self, loss: Any) -> Any:
+        """Check that a loss is for regression, and keep it for `predict`."""
         found = as_loss(loss)
         if getattr(found, "targets", "real") == "sign":
             raise ValueError(
                 f"loss={loss!r} is a loss for classification; use 'squared', 'absolute', 'huber', "
                 "'pinball', 'epsilon_insensitive', 'poisson' or another one, or a classifier."
             )
+        self._loss = found
         return found
 
-    def _respond(self, loss: Any, scores: np.ndarray) -> np.ndarray:
-        """Predictions in the shape of the targets, on their own scale."""
-        if "inverse_link" in vars(type(loss)):
-            scores = apply_link(loss, scores)
+    def predict(self, X: Any) -> np.ndarray:
+        """Predictions for samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; for a precomputed kernel, its values against the training samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+        """
+        scores = self._scores(X)
+        if "inverse_link" in vars(type(self._loss)):
+            scores = apply_link(self._loss, scores)
         return scores[:, 0] if self._vector else scores
 
 
-class KernelRegressor(MachineRegressor, KernelMachine):
+class AnyLossRegressor(MachineRegressor):
+    """Regressors with a parameter `loss`, whose tags depend on it."""
+
+    loss: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        positive = positive_targets(self.loss)
+        tags.target_tags.positive_only = positive
+        # It works for both, but scikit-learn's check of several targets makes negative ones.
+        tags.target_tags.multi_output = not positive
+        return tags
+
+
+class KernelRegressor(AnyLossRegressor, KernelMachine):
     """Kernel regressor with any convex loss, solved to a certified optimum.
 
     Minimises ``C sum_i w_i L(y_i, f(x_i)) + |f|^2 / 2`` over functions f with an offset, where L is
@@ -177,28 +204,6 @@ class KernelRegressor(MachineRegressor, KernelMachine):
         data = self._read_targets(X, y, sample_weight, multi_output=True)
         weight = np.broadcast_to(data.weight[:, None], data.y.shape)
         return self._fit_columns(data, loss, data.y, weight)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predictions for samples.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples; for a precomputed kernel, its values against the training samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_targets)
-        """
-        return self._respond(as_loss(self.loss), self._scores(X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        positive = positive_targets(self.loss)
-        tags.target_tags.positive_only = positive
-        # It works for both, but scikit-learn's check of several targets makes negative ones.
-        tags.target_tags.multi_output = not positive
-        return tags
 
 
 def positive_targets(loss: Any) -> bool:

@@ -8,7 +8,6 @@ import numpy as np
 
 from resolvent.estimators._compat import with_callbacks
 from resolvent.estimators.regressor import MachineRegressor
-from resolvent.losses import as_loss
 
 
 class KernelRidge(MachineRegressor):
@@ -105,7 +104,7 @@ class KernelRidge(MachineRegressor):
         coef, offset = self._solve(
             data,
             kernel,
-            as_loss("squared"),
+            self._target_loss("squared"),
             data.y,
             weight,
             fit_intercept=self.fit_intercept,
@@ -118,20 +117,6 @@ class KernelRidge(MachineRegressor):
         self.dual_coef_ = everything[:, 0] if self._vector else everything
         self.intercept_ = offset[0].item() if self._vector else offset
         return self._conclude()
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predictions for samples.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples; for a precomputed kernel, its values against the training samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_targets)
-        """
-        return self._respond(as_loss("squared"), self._scores(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -378,17 +378,3 @@ class SVR(MachineRegressor, SupportVectorMachine):
         self.dual_coef_ = self._expansion.coef.T
         self.intercept_ = self._expansion.intercept
         return self._conclude()
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predictions for samples.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return self._scores(X)[:, 0]
