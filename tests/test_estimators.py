@@ -462,3 +462,10 @@ def test_precomputed_prediction_needs_all_columns():
     )
     with pytest.raises(ValueError, match="features"):
         model.predict(K[:, :-1])
+
+
+@pytest.mark.parametrize("gamma", [0, 0.0, -1.0])
+def test_gamma_of_zero_is_refused(gamma):
+    # Not taken for None, which means 1 / n_features in KernelRidge.
+    with pytest.raises(ValueError, match="gamma"):
+        KernelRegressor(gamma=gamma).fit([[0.0], [1.0]], [0.0, 1.0])

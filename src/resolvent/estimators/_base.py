@@ -110,7 +110,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             return None
         return make_kernel(
             self.kernel,
-            gamma=self.gamma or "auto",
+            gamma="auto" if self.gamma is None else self.gamma,
             degree=self.degree,
             coef0=self.coef0,
             X=data.X,

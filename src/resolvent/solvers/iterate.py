@@ -293,15 +293,16 @@ def _warn(solution: Solution, tol: float, stop: str) -> None:
     scale = np.maximum(np.abs(primal), np.abs(dual))
     relative = np.divide(gap, scale, out=np.full(len(gap), np.inf), where=scale > 0)
     asked = f"a largest step below {tol:g}" if stop == "step" else f"tol={tol:g}"
+    go_on = "Go on from here: start=solution, or warm_start=True in an estimator."
     remedies = {
         Status.PRECISION_LIMIT: "A smaller gap needs a kernel matrix in float64 or data of a "
         "more even scale; tol=0 asks for just this limit.",
         Status.MAX_ITER: "Raise max_iter, or tol, or lower C.",
-        Status.TIME_LIMIT: "Raise time_limit, or go on from here with start=solution.",
+        Status.TIME_LIMIT: f"Raise time_limit. {go_on}",
     }
     warnings.warn(
         f"{solution.status.message} Relative duality gap reached: {relative.max():.2e}; asked "
-        f"for: {asked}. {remedies.get(solution.status, 'Go on from here with start=solution.')}",
+        f"for: {asked}. {remedies.get(solution.status, go_on)}",
         ConvergenceWarning,
         stacklevel=4,
     )
