@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from resolvent._solve import solve
 from resolvent.estimators._compat import CallbackSupportMixin, FitProgress
-from resolvent.estimators._expansion import Expansion
+from resolvent.estimators._expansion import Expansion, take_rows
 from resolvent.grams import gram
 from resolvent.kernels import FunctionKernel, Kernel, make_kernel
 from resolvent.problem import Record, Solution, Status
@@ -88,8 +88,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         self._n_given = n
         kept = np.flatnonzero(weight)
         if len(kept) < n:
-            columns: Any = (kept[:, None], kept) if self._is_precomputed() else kept
-            X = [X[i] for i in kept] if isinstance(X, list) else X[columns]
+            X = X[np.ix_(kept, kept)] if self._is_precomputed() else take_rows(X, kept)
             y, weight = y[kept], weight[kept]
         return Data(X, y, weight, kept)
 
@@ -175,6 +174,18 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         self.history_ = [record for s in solutions for record in s.history]
         self.fit_time_ = seconds
 
+    def _settings(self) -> dict[str, Any]:
+        """Gather what estimators with this library's own parameter names pass on to `solve`."""
+        return {
+            "start": getattr(self, "_coef", None) if self.warm_start else None,
+            "fit_intercept": self.fit_intercept,
+            "solver": self.solver,
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "time_limit": self.time_limit,
+            "random_state": self.random_state,
+        }
+
     def _log(self, record: Record) -> None:
         if not getattr(self, "verbose", 0):
             return
@@ -197,10 +208,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         """Keep the support vectors and their coefficients (n, m) for prediction."""
         inside = np.flatnonzero(coef.any(axis=1))
         self.support_ = data.kept[inside]
-        if kernel is None:
-            rows: Any = self.support_
-        else:
-            rows = [data.X[i] for i in inside] if isinstance(data.X, list) else data.X[inside]
+        rows = self.support_ if kernel is None else take_rows(data.X, inside)
         self._expansion = Expansion(kernel, rows, coef[inside], offset)
 
     def _scores(self, X: Any) -> np.ndarray:
@@ -235,14 +243,8 @@ class KernelMachine(Machine):
             losses,
             targets,
             checked_C(self.C) * weight,
-            start=getattr(self, "_coef", None) if self.warm_start else None,
             memory_limit=self.memory_limit,
-            fit_intercept=self.fit_intercept,
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            time_limit=self.time_limit,
-            random_state=self.random_state,
+            **self._settings(),
         )
         self.kernel_ = kernel
         self._coef = coef  # for a warm start

@@ -12,6 +12,11 @@ from resolvent.kernels import Kernel, Points
 TILE_ROWS, TILE_COLUMNS = 512, 1024
 
 
+def take_rows(X: Any, index: np.ndarray) -> Any:
+    """Take some samples of an array, a CSR matrix or a list of objects."""
+    return [X[i] for i in index] if isinstance(X, list) else X[index]
+
+
 class Expansion:
     """Kernel expansion with m outputs.
 

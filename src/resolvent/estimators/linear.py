@@ -35,17 +35,6 @@ class LinearMachine(Machine):
     def _scores(self, X: Any) -> np.ndarray:
         return linear_scores(self._read_new(X), self.coef_, self.intercept_)
 
-    def _settings(self) -> dict[str, Any]:
-        return {
-            "start": getattr(self, "_coef", None) if self.warm_start else None,
-            "fit_intercept": self.fit_intercept,
-            "solver": self.solver,
-            "tol": self.tol,
-            "max_iter": self.max_iter,
-            "time_limit": self.time_limit,
-            "random_state": self.random_state,
-        }
-
 
 class LinearClassifier(ProbabilityMixin, MachineClassifier, LinearMachine):
     """Linear classifier with any convex loss of the margin, solved to a certified optimum.

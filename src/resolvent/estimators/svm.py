@@ -14,7 +14,7 @@ import numpy as np
 from resolvent.estimators._base import Machine, checked_C
 from resolvent.estimators._classes import as_columns, as_decision, class_factors, pairs
 from resolvent.estimators._compat import with_callbacks
-from resolvent.estimators._expansion import linear_weights
+from resolvent.estimators._expansion import linear_weights, take_rows
 from resolvent.estimators.classifier import MachineClassifier
 from resolvent.estimators.regressor import MachineRegressor
 from resolvent.kernels import Linear
@@ -44,7 +44,7 @@ class SupportVectorMachine(Machine):
             memory_limit="auto" if self.cache_size is None else f"{self.cache_size}MB",
         )
         self._kernel = kernel
-        self._gamma = getattr(kernel, "gamma", 0.0)
+        self._gamma = getattr(kernel, "gamma", 0.0)  # tools that export scikit-learn's read it
         self._expand(data, kernel, coef, offset)
         self.fit_status_ = int(self.status_ > Status.PRECISION_LIMIT)
         self.shape_fit_ = data.X.shape if hasattr(data.X, "shape") else (len(data.X),)
@@ -214,11 +214,7 @@ class SVC(MachineClassifier, SupportVectorMachine):
         codes = codes[order]
         expansion = self._expansion
         self.support_ = self.support_[order]
-        expansion.rows = (
-            [expansion.rows[i] for i in order]
-            if isinstance(expansion.rows, list)
-            else expansion.rows[order]
-        )
+        expansion.rows = take_rows(expansion.rows, order)
         expansion.coef = expansion.coef[order]
         self.n_support_ = np.bincount(codes, minlength=k).astype(np.int32)
         self.intercept_ = expansion.intercept
