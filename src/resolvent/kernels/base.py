@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from resolvent.kernels.points import Points
+from resolvent.kernels.points import Points, deliver
 
 __all__ = ["Constant", "Kernel", "Product", "Scaled", "Sum", "check_number", "is_number"]
 
@@ -31,13 +31,21 @@ class Kernel(ABC):
         return all(part.parallel for part in self.parts)
 
     @property
+    def bounded(self) -> bool:
+        """Whether all values are finite whatever the data, so that they need no check."""
+        return bool(self.parts) and all(part.bounded for part in self.parts)
+
+    @property
     def parts(self) -> tuple[Kernel, ...]:
         """The kernels that this one is made of."""
         return ()
 
     @abstractmethod
-    def evaluate(self, a: Points, b: Points) -> np.ndarray:
-        """Kernel matrix between two sets of points: a new array of the points' dtype."""
+    def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
+        """Kernel matrix between two sets of points, of the points' dtype.
+
+        It is written to `out`, which may be a part of a larger matrix, or to a new array.
+        """
 
     @abstractmethod
     def diagonal(self, points: Points) -> np.ndarray:
@@ -119,8 +127,8 @@ class Constant(Kernel):
     def numeric(self) -> bool:
         return False
 
-    def evaluate(self, a: Points, b: Points) -> np.ndarray:
-        return np.full((len(a), len(b)), self.value, a.dtype)
+    def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
+        return deliver(np.broadcast_to(self.value, (len(a), len(b))), a.dtype, out)
 
     def diagonal(self, points: Points) -> np.ndarray:
         return np.full(len(points), self.value)
@@ -144,8 +152,8 @@ class Sum(Kernel):
     def parts(self) -> tuple[Kernel, ...]:
         return self.left, self.right
 
-    def evaluate(self, a: Points, b: Points) -> np.ndarray:
-        K = self.left.evaluate(a, b)
+    def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
+        K = self.left.evaluate(a, b, out)
         K += self.right.evaluate(a, b)
         return K
 
@@ -171,8 +179,8 @@ class Product(Kernel):
     def parts(self) -> tuple[Kernel, ...]:
         return self.left, self.right
 
-    def evaluate(self, a: Points, b: Points) -> np.ndarray:
-        K = self.left.evaluate(a, b)
+    def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
+        K = self.left.evaluate(a, b, out)
         K *= self.right.evaluate(a, b)
         return K
 
@@ -201,8 +209,8 @@ class Scaled(Kernel):
     def parts(self) -> tuple[Kernel, ...]:
         return (self.kernel,)
 
-    def evaluate(self, a: Points, b: Points) -> np.ndarray:
-        K = self.kernel.evaluate(a, b)
+    def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
+        K = self.kernel.evaluate(a, b, out)
         K *= self.factor
         return K
 

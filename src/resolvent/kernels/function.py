@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from resolvent.kernels.base import Kernel
-from resolvent.kernels.points import Points, as_dense
+from resolvent.kernels.points import Points, as_dense, deliver
 
 __all__ = ["FunctionKernel", "pairwise"]
 
@@ -51,7 +51,7 @@ class FunctionKernel(Kernel):
     def parallel(self) -> bool:
         return False  # the function may have a memory of its own
 
-    def evaluate(self, a: Points, b: Points) -> np.ndarray:
+    def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
         K = as_dense(self.function(a.values, b.values))
         if K.shape != (len(a), len(b)):
             raise ValueError(
@@ -59,7 +59,7 @@ class FunctionKernel(Kernel):
                 "it must return one row for each of the first and one column for each of the "
                 "second; pairwise(f) makes such a function of a scalar f(a, b)."
             )
-        return K.astype(a.dtype)  # a copy: the array may be the caller's
+        return deliver(K, a.dtype, out)  # a copy: the array may be the caller's
 
     def diagonal(self, points: Points) -> np.ndarray:
         # One by one: a function of objects can be dear, and a block has unneeded pairs.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["Points", "as_dense", "as_rows", "check_dtype", "split", "variance"]
+__all__ = ["Points", "as_dense", "as_rows", "check_dtype", "deliver", "split", "variance"]
 
 # |a|^2 + |b|^2 - 2 a'b loses about `eps * (|a|^2 + |b|^2)`. A kernel function of that distance is
 # off by as much, so where the loss would exceed this bound the next higher precision is used.
@@ -235,12 +235,12 @@ class Points:
     def _operand(self) -> np.ndarray:
         return self.values.astype(self.dtype, copy=False)
 
-    def dots(self, other: Points) -> np.ndarray:
+    def dots(self, other: Points, out: np.ndarray | None = None) -> np.ndarray:
         """Inner products a'b of the rows of both, of shape (len(self), len(other))."""
         self._check(other)
         if self._sparse:
-            return (self.values @ other._transposed).toarray().astype(self.dtype, copy=False)
-        return self._operand @ other._operand.T
+            return deliver((self.values @ other._transposed).toarray(), self.dtype, out)
+        return np.matmul(self._operand, other._operand.T, out=out)
 
     @cached_property
     def nonzero(self) -> np.ndarray:
@@ -260,14 +260,20 @@ class Points:
         rows /= np.sqrt(np.where(self.nonzero, _sq_norms(rows), 1))[:, None]
         return self._within(rows)
 
-    def cosines(self, other: Points) -> np.ndarray:
+    def cosines(self, other: Points, out: np.ndarray | None = None) -> np.ndarray:
         """Cosines of the angles between rows; 0 for a row of zeros."""
         self._check(other)
-        return self._directions.dots(other._directions)
+        return self._directions.dots(other._directions, out)
 
     # ---- distances ------------------------------------------------------------------------
 
-    def sq_distances(self, other: Points, scale: float = 1.0, tol: float = TOLERANCE) -> np.ndarray:
+    def sq_distances(
+        self,
+        other: Points,
+        scale: float = 1.0,
+        tol: float = TOLERANCE,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
         """Squared Euclidean distances between rows, times `scale`.
 
         Parameters
@@ -275,15 +281,18 @@ class Points:
         other : Points
             Points of the same reference.
         scale : float
-            Positive factor.
+            Factor, not zero.
         tol : float
             Absolute error of the result that may come from cancellation. Single precision gives
             way to double precision, and that to a sum of squared differences, where a bound on
             the error is above.
+        out : ndarray of shape (len(self), len(other)), optional
+            Where to write the result.
 
         Returns
         -------
         ndarray of shape (len(self), len(other))
+            Rounding may put a distance of nearly zero on the wrong side of it.
         """
         self._check(other)
         if self._sparse:
@@ -291,31 +300,31 @@ class Points:
             result *= -2
             result += self.sq_norms[:, None]
             result += other.sq_norms
-            np.maximum(result, 0, out=result)
             result *= scale
-            return result.astype(self.dtype, copy=False)
+            return deliver(result, self.dtype, out)
         for lifted in ("_lifted", "_lifted_double"):
             a, radius_a = getattr(self, lifted)
             b, radius_b = getattr(other, lifted)
             limits, radius = np.finfo(a.dtype), max(radius_a, radius_b)
-            fits = radius < float(limits.max) and scale > float(limits.tiny)  # false for NaN
-            if fits and 8 * float(limits.eps) * scale * radius <= tol:
+            fits = radius < float(limits.max) and abs(scale) > float(limits.tiny)  # false for NaN
+            if fits and 8 * float(limits.eps) * abs(scale) * radius <= tol:
                 # (-2a, 1, |a|^2)'(b, |b|^2, 1): the sum of three terms in one product
                 left = np.empty_like(a)
                 np.multiply(a[:, :-2], -2 * scale, out=left[:, :-2])
                 left[:, -2] = scale
                 left[:, -1] = scale * a[:, -2]
-                result = left @ b.T
-                return np.maximum(result, 0, out=result).astype(self.dtype, copy=False)
+                if a.dtype == self.dtype:
+                    return np.matmul(left, b.T, out=out)
+                return deliver(left @ b.T, self.dtype, out)
         result = self._pairs("sqeuclidean", other)
         result *= scale
-        return result.astype(self.dtype, copy=False)
+        return deliver(result, self.dtype, out)
 
-    def l1_distances(self, other: Points) -> np.ndarray:
+    def l1_distances(self, other: Points, out: np.ndarray | None = None) -> np.ndarray:
         """Return the sums of absolute differences between rows."""
         self._check(other)
         result = self._sparse_l1(other) if self._sparse else self._pairs("cityblock", other)
-        return result.astype(self.dtype, copy=False)
+        return deliver(result, self.dtype, out)
 
     @cached_property
     def _lifted(self) -> tuple[np.ndarray, float]:
@@ -361,6 +370,14 @@ class Points:
             result[i] = terms @ ones + np.abs(data).sum()
             row[columns] = 0
         return np.maximum(result, 0, out=result)
+
+
+def deliver(result: np.ndarray, dtype: np.dtype[Any], out: np.ndarray | None) -> np.ndarray:
+    """Copy a result to where it is wanted, in the precision that is wanted."""
+    if out is None:
+        return result.astype(dtype)
+    np.copyto(out, result, casting="same_kind")
+    return out
 
 
 def _sq_norms(rows: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from resolvent.kernels.base import Kernel, check_number, is_number
+from resolvent.kernels.exponential import exp_not_positive
 from resolvent.kernels.points import TOLERANCE, Points
 
 __all__ = ["RBF", "Cosine", "Laplacian", "Linear", "Matern", "Polynomial", "Sigmoid"]
@@ -33,10 +34,12 @@ class RBF(Kernel):
     def __post_init__(self) -> None:
         check_number(self, "gamma", least=0, above=True)
 
-    def evaluate(self, a: Points, b: Points) -> np.ndarray:
-        K = a.sq_distances(b, scale=self.gamma)
-        np.negative(K, out=K)
-        return np.exp(K, out=K)
+    @property
+    def bounded(self) -> bool:
+        return True
+
+    def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
+        return exp_not_positive(a.sq_distances(b, scale=-self.gamma, out=out))
 
     def diagonal(self, points: Points) -> np.ndarray:
         return np.ones(len(points))
@@ -63,10 +66,14 @@ class Laplacian(Kernel):
     def __post_init__(self) -> None:
         check_number(self, "gamma", least=0, above=True)
 
-    def evaluate(self, a: Points, b: Points) -> np.ndarray:
-        K = a.l1_distances(b)
+    @property
+    def bounded(self) -> bool:
+        return True
+
+    def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
+        K = a.l1_distances(b, out)
         K *= -self.gamma
-        return np.exp(K, out=K)
+        return exp_not_positive(K)
 
     def diagonal(self, points: Points) -> np.ndarray:
         return np.ones(len(points))
@@ -104,18 +111,23 @@ class Matern(Kernel):
                 "or RBF, which is the limit of large nu."
             )
 
-    def evaluate(self, a: Points, b: Points) -> np.ndarray:
+    @property
+    def bounded(self) -> bool:
+        return True
+
+    def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
         # exp(-r) has a kink at 0, so it feels the error of r; the others that of r^2.
         tol = TOLERANCE**2 if self.nu == 0.5 else TOLERANCE
-        r = a.sq_distances(b, scale=2 * self.nu / self.length_scale**2, tol=tol)
+        r = a.sq_distances(b, scale=2 * self.nu / self.length_scale**2, tol=tol, out=out)
+        np.maximum(r, 0, out=r)
         np.sqrt(r, out=r)
         np.minimum(r, 1e4, out=r)  # exp(-r) is 0 there, and the factor must not overflow
         if self.nu == 0.5:
             np.negative(r, out=r)
-            return np.exp(r, out=r)
+            return exp_not_positive(r)
         factor = 1 + r if self.nu == 1.5 else 1 + r * (1 + r / 3)
         np.negative(r, out=r)
-        np.exp(r, out=r)
+        exp_not_positive(r)
         r *= factor
         return r
 
@@ -156,8 +168,8 @@ class Polynomial(Kernel):
             )
         object.__setattr__(self, "degree", int(self.degree))
 
-    def evaluate(self, a: Points, b: Points) -> np.ndarray:
-        K = a.dots(b)
+    def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
+        K = a.dots(b, out)
         K *= self.gamma
         K += self.coef0
         return _power(K, self.degree)
@@ -167,13 +179,15 @@ class Polynomial(Kernel):
 
 
 def _power(base: np.ndarray, degree: int) -> np.ndarray:
-    """Integer power by squaring, which is many times faster than pow() and as exact."""
-    result = np.ones_like(base) if degree % 2 == 0 else base
+    """Integer power in place, by squaring, which is many times faster than pow() and as exact."""
+    factor = base.copy()
+    if degree % 2 == 0:
+        base.fill(1)
     while degree := degree // 2:
-        base = base * base
+        factor *= factor
         if degree % 2:
-            result = result * base
-    return result
+            base *= factor
+    return base
 
 
 @dataclass(frozen=True)
@@ -203,8 +217,12 @@ class Sigmoid(Kernel):
         check_number(self, "gamma", least=0, above=True)
         check_number(self, "coef0")
 
-    def evaluate(self, a: Points, b: Points) -> np.ndarray:
-        K = a.dots(b)
+    @property
+    def bounded(self) -> bool:
+        return True
+
+    def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
+        K = a.dots(b, out)
         K *= self.gamma
         K += self.coef0
         return np.tanh(K, out=K)
@@ -224,8 +242,12 @@ class Cosine(Kernel):
     [[0.949]]
     """
 
-    def evaluate(self, a: Points, b: Points) -> np.ndarray:
-        return a.cosines(b)
+    @property
+    def bounded(self) -> bool:
+        return True
+
+    def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
+        return a.cosines(b, out)
 
     def diagonal(self, points: Points) -> np.ndarray:
         return points.nonzero.astype(np.float64)
@@ -253,8 +275,8 @@ class Linear(Kernel):
     def __post_init__(self) -> None:
         check_number(self, "bias")
 
-    def evaluate(self, a: Points, b: Points) -> np.ndarray:
-        K = a.dots(b)
+    def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
+        K = a.dots(b, out)
         K += self.bias**2
         return K
 
