@@ -138,7 +138,7 @@ def solve(
         steps = greedy(problem)
     else:
         steps = coordinate_descent(problem, rule, rng)
-    with one_blas_thread():
+    with one_blas_thread(), problem.gram.in_use():
         return iterate(
             problem,
             steps,

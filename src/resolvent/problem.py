@@ -271,7 +271,7 @@ class Problem:
         b = 0.0
         if self.fit_intercept:
             # The dual bound holds only where the coefficients sum to zero.
-            if abs(coef.sum()) > 8 * EPS * np.abs(coef).sum():
+            if abs(coef.sum()) > 1e-12 * np.abs(coef).sum():
                 coef, _ = self.resolvent_step(j, coef, scores)
                 scores = self.gram.product(coef[None])[0]
             b = self.best_offset(j, scores)

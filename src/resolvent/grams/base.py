@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,8 @@ class Gram(ABC):
     noise : float
         Relative error of a value of K from one access to the next: 0 where K is stored or exact,
         the rounding of `dtype` where it is computed again, in products of other shapes.
+    scores_at_hand : bool
+        Whether the state is the scores.
     """
 
     n: int
@@ -53,6 +56,12 @@ class Gram(ABC):
     diagonal: np.ndarray
     row_cost: int
     noise: float = 0.0
+    scores_at_hand: bool = False
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Surround the work of a solver, so that the matrix knows how many use it."""
+        yield
 
     @property
     def trace(self) -> float:
@@ -65,6 +74,10 @@ class Gram(ABC):
 
         Only the rows of K that belong to nonzero coefficients are used.
         """
+
+    def recomputes(self, coef: np.ndarray) -> bool:
+        """Whether the state of these coefficients needs rows of K that are no longer at hand."""
+        return False
 
     @abstractmethod
     def scores(self, state: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from resolvent._jit import plain
 
-__all__ = ["add_rows_part", "gather"]
+__all__ = ["add_rows_part", "gather_part", "put"]
 
 
 @plain
@@ -19,22 +19,33 @@ def add_rows_part(
 
     Four rows at a time, so that z is read and written a quarter as often.
     """
-    count = len(where)
+    count, part = len(where), z[start:stop]
     for p in range(0, count - 3, 4):
-        a, b, c, d = rows[where[p]], rows[where[p + 1]], rows[where[p + 2]], rows[where[p + 3]]
+        # Slices from 0 on: of other ranges the compiler would not know that they are not negative.
+        a, b = rows[where[p]][start:stop], rows[where[p + 1]][start:stop]
+        c, d = rows[where[p + 2]][start:stop], rows[where[p + 3]][start:stop]
         h, i, j, k = coef[p], coef[p + 1], coef[p + 2], coef[p + 3]
-        for q in range(start, stop):
-            z[q] += h * a[q] + i * b[q] + j * c[q] + k * d[q]
+        for q in range(part.size):
+            part[q] += h * a[q] + i * b[q] + j * c[q] + k * d[q]
     for p in range(count - count % 4, count):
-        h, a = coef[p], rows[where[p]]
-        for q in range(start, stop):
-            z[q] += h * a[q]
+        h, a = coef[p], rows[where[p]][start:stop]
+        for q in range(part.size):
+            part[q] += h * a[q]
 
 
 @plain
-def gather(rows: Any, where: Any, columns: Any, out: np.ndarray) -> None:
-    """Copy a block of K so that it lies together in the cache."""
-    for p in range(len(where)):
-        row = rows[where[p]]
+def gather_part(rows: Any, where: Any, columns: Any, out: Any, start: int, stop: int) -> None:
+    """Copy rows[where][:, columns] to `out`, the rows from `start` to `stop` of it."""
+    for p in range(start, stop):
+        row, target = rows[where[p]], out[p]
         for q in range(len(columns)):
-            out[p, q] = row[columns[q]]
+            target[q] = row[columns[q]]
+
+
+@plain
+def put(tile: Any, out: Any, where: Any, left: int) -> None:
+    """Write the rows of a tile to the rows `where` of `out`, from the column `left` on."""
+    for p in range(len(where)):
+        source, target = tile[p], out[where[p]][left : left + tile.shape[1]]
+        for q in range(target.size):
+            target[q] = source[q]

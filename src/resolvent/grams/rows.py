@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from threading import Lock
+from contextlib import contextmanager
+from threading import Lock, local
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,6 +61,7 @@ class RowGram(Gram):
         How many rows may be fetched at a time.
     """
 
+    scores_at_hand = True
     _slot: np.ndarray
     _part: int
 
@@ -68,9 +70,17 @@ class RowGram(Gram):
         """Which rows are at hand without computation."""
         return self._slot >= 0
 
+    @property
     @abstractmethod
-    def fetch(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of K, with where each coordinate of `index` is in them."""
+    def capacity(self) -> int:
+        """How many rows can be at hand at a time."""
+
+    @abstractmethod
+    def fetch(self, index: np.ndarray, most: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of K, with where each coordinate of `index` is in them.
+
+        If `most` is given, then beyond so many rows those used longest ago make room for others.
+        """
 
     def state(self, coef: np.ndarray) -> np.ndarray:
         coef = np.asarray(coef, np.float64)
@@ -126,6 +136,18 @@ def add_rows(z: np.ndarray, coef: np.ndarray, rows: np.ndarray, where: np.ndarra
     run(add_rows_part, parts, parallel=len(coef) * len(z) > 100_000)
 
 
+def gather(rows: np.ndarray, where: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Copy rows[where][:, columns], so that it lies together; on all cores."""
+    from resolvent.grams.panels import gather_part  # here, because it imports Numba
+
+    out = np.empty((len(where), len(columns)), rows.dtype)
+    parts = [
+        (rows, where, columns, out, s, min(s + 64, len(where))) for s in range(0, len(where), 64)
+    ]
+    run(gather_part, parts, parallel=out.size > 100_000)
+    return out
+
+
 class DenseGram(RowGram):
     """A kernel matrix that is given, in memory or in a memory-mapped file.
 
@@ -162,7 +184,11 @@ class DenseGram(RowGram):
         self._slot = np.arange(self.n)
         self._part = max(1, CHUNK_WORK // self.n)
 
-    def fetch(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def capacity(self) -> int:
+        return self.n
+
+    def fetch(self, index: np.ndarray, most: int = 0) -> tuple[np.ndarray, np.ndarray]:
         return self.matrix, self._slot
 
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -195,12 +221,28 @@ def _check_symmetric(K: np.ndarray, largest: float) -> None:
             )
 
 
+_memory = local()
+
+
+def _scratch(rows: int, columns: int, dtype: np.dtype[Any]) -> np.ndarray:
+    """Give this thread its array for one tile: memory that is used again stays in the cache.
+
+    It is good until the next call.
+    """
+    size = rows * columns * dtype.itemsize
+    if size > getattr(_memory, "size", 0):
+        _memory.buffer, _memory.size = np.empty(size, np.uint8), size
+    return _memory.buffer[:size].view(dtype).reshape(rows, columns)
+
+
 class ComputedGram(RowGram):
     """A kernel matrix whose rows are computed from the data when they are needed.
 
-    As many rows as the memory limit allows are kept, first come, for good: sweeps over all
-    coordinates visit all other rows before they return to one, so that keeping the latest rows
-    would never find one. The others are computed again at each visit, many at a time.
+    As many rows as the memory limit allows are kept. Beyond that it depends on who asks. Sweeps
+    over all coordinates visit all other rows before they return to one, so that keeping the latest
+    rows would never find one: those that came first stay, and the others are computed again at each
+    visit, many at a time. The greedy method returns to rows that it used of late, so that the row
+    that was used longest ago makes room.
 
     It may be used by several threads at once.
 
@@ -242,8 +284,11 @@ class ComputedGram(RowGram):
             keep = afford - self._part
         self._kept = np.empty((keep, n), self.dtype)  # memory is not touched before it is used
         self._slot = np.full(n, -1, np.int64)
-        self._count = 0
+        self._owner = np.empty(keep, np.int64)  # whose row is in a slot
+        self._used = np.zeros(keep, np.int64)  # when it was last asked for
+        self._count = self._time = 0
         self._lock = Lock()
+        self._users = 0
         self._limit = limit
         self._tiles = self._cut(np.arange(n))
         self._check_symmetric()
@@ -251,20 +296,36 @@ class ComputedGram(RowGram):
     def __reduce__(self) -> tuple[Any, ...]:
         return ComputedGram, (self.points.values, self.kernel, self._limit, self.dtype)
 
-    def fetch(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def capacity(self) -> int:
+        return len(self._kept)
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        with self._lock:
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+
+    def fetch(self, index: np.ndarray, most: int = 0) -> tuple[np.ndarray, np.ndarray]:
         if self._slot[index].min() < 0:
             index = np.unique(index)
-            self._keep(index)
+            self._keep(index, most)
         where = self._slot[index]
         kept = where >= 0
         if kept.all():
+            self._time += 1
+            self._used[where] = self._time
             return self._kept, self._slot
         # Rows in passing belong to the caller, so that callers do not get in each other's way.
         index = np.concatenate([index[kept], index[~kept]])
         rows = np.empty((len(index), self.n), self.dtype)
         count = np.count_nonzero(kept)
         np.take(self._kept, where[kept], axis=0, out=rows[:count])
-        self._compute(index[count:], rows[count:])
+        self._compute(index[count:], rows, np.arange(count, len(index)))
         slot = np.full(self.n, -1, np.int64)
         slot[index] = np.arange(len(index))
         return rows, slot
@@ -276,26 +337,54 @@ class ComputedGram(RowGram):
         kept = where >= 0
         result[kept] = self._kept[np.ix_(where[kept], columns)]
         if not kept.all():
-            computed = np.empty((np.count_nonzero(~kept), len(columns)), self.dtype)
-            self._evaluate(rows[~kept], self._cut(columns), computed)
-            result[~kept] = computed
+            self._evaluate(rows[~kept], self._cut(columns), result, np.flatnonzero(~kept))
         same = rows[:, None] == columns
         result[same] = np.broadcast_to(self.diagonal[columns], same.shape)[same]
         return result
 
-    def _keep(self, index: np.ndarray) -> None:
+    def _keep(self, index: np.ndarray, most: int) -> None:
         """Compute and keep as many of the rows as there is room for."""
         with self._lock:
-            new = index[self._slot[index] < 0][: len(self._kept) - self._count]
-            end = self._count + len(new)
-            self._compute(new, self._kept[self._count : end])
-            self._slot[new] = np.arange(self._count, end)  # only now: Ctrl-C may come before
-            self._count = end
+            new = index[self._slot[index] < 0]
+            alone = self._users <= 1  # others may be reading rows
+            room = (min(most, self.capacity) if most and alone else self.capacity) - self._count
+            room = max(room, 0)
+            self._append(new[:room])
+            if most and alone and len(new) > room:
+                self._replace(new[room:], index)
 
-    def _compute(self, index: np.ndarray, out: np.ndarray) -> None:
-        """Compute rows of K."""
-        self._evaluate(index, self._tiles, out)
-        out[np.arange(len(index)), index] = self.diagonal[index]
+    def _append(self, new: np.ndarray) -> None:
+        slots = np.arange(self._count, self._count + len(new))
+        self._compute(new, self._kept, slots)
+        self._settle(new, slots)
+        self._count += len(new)
+
+    def _replace(self, new: np.ndarray, index: np.ndarray) -> None:
+        """Put new rows in the place of those used longest ago, but not of those of `index`."""
+        where = self._slot[index]
+        age = self._time - self._used
+        age[self._count :] = age[where[where >= 0]] = -1
+        count = min(len(new), int(np.count_nonzero(age >= 0)))
+        if count == 0:
+            return
+        slots = np.sort(np.argpartition(-age, count - 1)[:count])
+        self._slot[self._owner[slots]] = -1
+        self._compute(new[:count], self._kept, slots)
+        self._settle(new[:count], slots)
+
+    def _settle(self, index: np.ndarray, slots: np.ndarray) -> None:
+        """Note that rows are in their slots; not before they are, since Ctrl-C may come."""
+        self._owner[slots] = index
+        self._used[slots] = self._time
+        self._slot[index] = slots
+
+    def recomputes(self, coef: np.ndarray) -> bool:
+        return bool((self._slot[coef.any(axis=0)] < 0).any())
+
+    def _compute(self, index: np.ndarray, out: np.ndarray, where: np.ndarray) -> None:
+        """Compute rows of K, into out[where]."""
+        self._evaluate(index, self._tiles, out, where)
+        out[where, index] = self.diagonal[index]
 
     def _cut(self, columns: np.ndarray) -> list[Points]:
         """Cut the points of these columns into tiles."""
@@ -304,32 +393,41 @@ class ComputedGram(RowGram):
             return [self.points.take(slice(s, s + TILE_COLUMNS)) for s in starts]
         return [self.points.take(part) for part in split(columns, TILE_COLUMNS)]
 
-    def _evaluate(self, index: np.ndarray, tiles: list[Points], out: np.ndarray) -> None:
-        """Kernel values between some points and those of the tiles, tile by tile."""
+    def _evaluate(
+        self, index: np.ndarray, tiles: list[Points], out: np.ndarray, where: np.ndarray
+    ) -> None:
+        """Kernel values between some points and those of the tiles, into out[where]."""
         items = []
         for start in range(0, len(index), TILE_ROWS):
-            a = self.points.take(index[start : start + TILE_ROWS])
+            part = slice(start, start + TILE_ROWS)
+            a = self.points.take(index[part])
             left = 0
             for b in tiles:
-                items.append((a, b, out[start : start + len(a), left : left + len(b)]))
+                items.append((a, b, out, where[part], left))
                 left += len(b)
         run(self._evaluate_tile, items, self.kernel.parallel)
 
-    def _evaluate_tile(self, a: Points, b: Points, out: np.ndarray) -> None:
+    def _evaluate_tile(
+        self, a: Points, b: Points, out: np.ndarray, where: np.ndarray, left: int
+    ) -> None:
+        from resolvent.grams.panels import put  # here, because it imports Numba
+
+        tile = _scratch(len(a), len(b), self.dtype)
         with np.errstate(over="ignore", invalid="ignore"):
-            self.kernel.evaluate(a, b, out)
-            finite = self.kernel.bounded or np.isfinite(out.sum()) or np.isfinite(out).all()
+            self.kernel.evaluate(a, b, tile)
+            finite = self.kernel.bounded or np.isfinite(tile.sum()) or np.isfinite(tile).all()
         if not finite:
             raise ValueError(
                 f"the kernel {self.kernel} is not finite in {self.dtype} on these data: "
                 "scale the data, or use dtype='float64'."
             )
+        put(tile, out, where, left)
 
     def _check_symmetric(self) -> None:
         """Compare a few values k(a, b) and k(b, a): a function from outside may be anything."""
         index = np.unique(np.linspace(0, self.n - 1, 8).astype(np.int64))
         K = np.empty((len(index), len(index)), self.dtype)
-        self._evaluate(index, self._cut(index), K)
+        self._evaluate(index, self._cut(index), K, np.arange(len(index)))
         difference = np.abs(K - K.T)
         i, j = np.unravel_index(difference.argmax(), K.shape)
         if difference[i, j] > 1e-4 * np.abs(K).max():

@@ -44,7 +44,7 @@ class Kernel(ABC):
     def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
         """Kernel matrix between two sets of points, of the points' dtype.
 
-        It is written to `out`, which may be a part of a larger matrix, or to a new array.
+        It is written to `out`, a contiguous array, or to a new one.
         """
 
     @abstractmethod

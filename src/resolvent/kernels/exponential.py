@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from resolvent._jit import plain
 
@@ -25,32 +24,25 @@ BITS = np.int32(23)  # of the fraction of a float32: above them is the exponent
 def exp_not_positive(K: np.ndarray) -> np.ndarray:
     """Replace each element t by exp(min(t, 0)), in place; t is finite.
 
-    The rows of K are contiguous. In single precision the error is about one unit in the last place
-    and what is below exp(-87) becomes 0.
+    K is contiguous. In single precision the error is about one unit in the last place, and what is
+    below exp(-87) becomes 0.
     """
-    if K.dtype != np.float32:
-        np.minimum(K, 0, out=K)
-        return np.exp(K, out=K)
-    # The elements between the first and the last, as a vector: so the compiler knows that
-    # neighbours in a row are neighbours in memory, and makes them one instruction.
-    rows, columns = K.shape
-    stride = K.strides[0] // K.itemsize
-    flat = as_strided(K, ((rows - 1) * stride + columns,), (K.itemsize,))
-    _exp(flat, rows, columns, stride)
-    return K
+    if K.dtype == np.float32:
+        _exp(K.reshape(-1))
+        return K
+    np.minimum(K, 0, out=K)
+    return np.exp(K, out=K)
 
 
 @plain
-def _exp(t: Any, rows: int, columns: int, stride: int) -> None:
+def _exp(t: Any) -> None:
     """exp(t) = 2^k exp(t - k log(2)), where a product with 2^k is a sum of exponents."""
-    for i in range(rows):
-        row = t[i * stride : i * stride + columns]
-        bits = row.view(np.int32)  # here, so that the compiler knows it for the same memory
-        for j in range(row.size):
-            t_j = row[j]
-            x = max(min(t_j, ZERO), LEAST)
-            k = np.floor(x * LOG2_E + HALF)
-            r = x - k * LOG_2_HIGH - k * LOG_2_LOW
-            p = ((((P5 * r + P4) * r + P3) * r + P2) * r + P1) * r + P0
-            row[j] = p * r * r + r + ONE
-            bits[j] = (bits[j] + (np.int32(k) << BITS)) * (t_j >= LEAST)
+    bits = t.view(np.int32)  # here, so that the compiler knows it for the same memory
+    for j in range(t.size):
+        t_j = t[j]
+        x = max(min(t_j, ZERO), LEAST)
+        k = np.floor(x * LOG2_E + HALF)
+        r = x - k * LOG_2_HIGH - k * LOG_2_LOW
+        p = ((((P5 * r + P4) * r + P3) * r + P2) * r + P1) * r + P0
+        t[j] = p * r * r + r + ONE
+        bits[j] = (bits[j] + (np.int32(k) << BITS)) * (t_j >= LEAST)

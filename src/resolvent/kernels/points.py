@@ -163,6 +163,7 @@ class Points:
             with np.errstate(over="ignore", invalid="ignore"):
                 centre = self.values.mean(axis=0, dtype=np.float64)
         self._frame = _Frame(check_dtype(dtype), numeric, centre)
+        self._part_of: tuple[Points, Any] | None = None  # the points these were taken from
 
     @staticmethod
     def _read(X: Any, numeric: bool, name: str) -> Any:
@@ -178,10 +179,11 @@ class Points:
             raise ValueError(f"{name} is empty: at least one sample is needed.")
         return values
 
-    def _within(self, values: Any) -> Points:
+    def _within(self, values: Any, part_of: tuple[Points, Any] | None = None) -> Points:
         points = object.__new__(Points)
         points.values = values
         points._frame = self._frame
+        points._part_of = part_of
         return points
 
     def like(self, A: Any) -> Points:
@@ -202,7 +204,7 @@ class Points:
         """Points of some of these rows, given by a slice (which copies nothing) or indices."""
         if isinstance(self.values, list) and not isinstance(rows, slice):
             return self._within([self.values[i] for i in rows])
-        return self._within(self.values[rows])
+        return self._within(self.values[rows], (self, rows))
 
     def __len__(self) -> int:
         return len(self.values) if isinstance(self.values, list) else self.values.shape[0]
@@ -283,9 +285,9 @@ class Points:
         scale : float
             Factor, not zero.
         tol : float
-            Absolute error of the result that may come from cancellation. Single precision gives
-            way to double precision, and that to a sum of squared differences, where a bound on
-            the error is above.
+            Absolute error of a function of the result that may come from cancellation. Single
+            precision gives way to double precision, and that to a sum of squared differences, for
+            the rows where a bound on the error is above.
         out : ndarray of shape (len(self), len(other)), optional
             Where to write the result.
 
@@ -302,23 +304,31 @@ class Points:
             result += other.sq_norms
             result *= scale
             return deliver(result, self.dtype, out)
-        for lifted in ("_lifted", "_lifted_double"):
-            a, radius_a = getattr(self, lifted)
-            b, radius_b = getattr(other, lifted)
-            limits, radius = np.finfo(a.dtype), max(radius_a, radius_b)
-            fits = radius < float(limits.max) and abs(scale) > float(limits.tiny)  # false for NaN
-            if fits and 8 * float(limits.eps) * abs(scale) * radius <= tol:
-                # (-2a, 1, |a|^2)'(b, |b|^2, 1): the sum of three terms in one product
-                left = np.empty_like(a)
-                np.multiply(a[:, :-2], -2 * scale, out=left[:, :-2])
-                left[:, -2] = scale
-                left[:, -1] = scale * a[:, -2]
-                if a.dtype == self.dtype:
-                    return np.matmul(left, b.T, out=out)
-                return deliver(left @ b.T, self.dtype, out)
-        result = self._pairs("sqeuclidean", other)
-        result *= scale
-        return deliver(result, self.dtype, out)
+        far = self._far(self._lifted, scale, tol)
+        if far.mean() > 0.5:  # most of them: then all
+            return deliver(self._sq_distances_in_double(other, scale, tol), self.dtype, out)
+        result = _product_of_lifted(self._lifted[0], other._lifted[0], scale, out)
+        if far.any():
+            result[far] = self.take(far)._sq_distances_in_double(other, scale, tol)
+        return result
+
+    def _sq_distances_in_double(self, other: Points, scale: float, tol: float) -> np.ndarray:
+        if self._far(self._lifted_double, scale, tol).any():
+            return scale * self._pairs("sqeuclidean", other)
+        return _product_of_lifted(self._lifted_double[0], other._lifted_double[0], scale)
+
+    @staticmethod
+    def _far(lifted: tuple[np.ndarray, float], scale: float, tol: float) -> np.ndarray:
+        """Which rows are so far from the centre that their distances need a higher precision.
+
+        The error is about eps (|a|^2 + |b|^2), but only what both have in common counts: where one
+        is much larger than the other, their distance is so large that an error is of no account.
+        """
+        rows, radius = lifted
+        limits = np.finfo(rows.dtype)
+        if not (radius < float(limits.max) and abs(scale) > float(limits.tiny)):  # also for NaN
+            return np.ones(len(rows), bool)
+        return 8 * float(limits.eps) * abs(scale) * rows[:, -2] > tol
 
     def l1_distances(self, other: Points, out: np.ndarray | None = None) -> np.ndarray:
         """Return the sums of absolute differences between rows."""
@@ -336,6 +346,10 @@ class Points:
 
     def _lift(self, dtype: np.dtype[Any]) -> tuple[np.ndarray, float]:
         """Rows (b, |b|^2, 1) of centred b, and the largest |b|^2."""
+        if self._part_of is not None:  # then once for all parts
+            whole, rows = self._part_of
+            lifted, radius = whole._lifted if dtype == self.dtype else whole._lifted_double
+            return lifted[rows], radius
         n, d = self.values.shape
         rows = np.empty((n, d + 2), dtype)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -370,6 +384,17 @@ class Points:
             result[i] = terms @ ones + np.abs(data).sum()
             row[columns] = 0
         return np.maximum(result, 0, out=result)
+
+
+def _product_of_lifted(
+    a: np.ndarray, b: np.ndarray, scale: float, out: np.ndarray | None = None
+) -> np.ndarray:
+    """(-2a, 1, |a|^2)'(b, |b|^2, 1) times `scale`: the sum of three terms in one product."""
+    left = np.empty_like(a)
+    np.multiply(a[:, :-2], -2 * scale, out=left[:, :-2])
+    left[:, -2] = scale
+    left[:, -1] = scale * a[:, -2]
+    return np.matmul(left, b.T, out=out)
 
 
 def deliver(result: np.ndarray, dtype: np.dtype[Any], out: np.ndarray | None) -> np.ndarray:

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from resolvent.grams import RowGram
-from resolvent.grams.panels import gather
-from resolvent.grams.rows import add_rows
+from resolvent.grams.rows import add_rows, gather
 from resolvent.problem import Array, Problem
 from resolvent.solvers import blocks, loops
 from resolvent.solvers.iterate import Point, Steps
 
-BLOCK = 384  # coordinates: K on a block fits the second-level cache
-FRACTION = 1e-3  # a block is done when its best gain has fallen by this factor
-UNKEPT = 0.1  # how much the gain of a coordinate counts whose row is not at hand
+BLOCK = 1024  # coordinates
+KEEP = 4  # blocks whose rows stay at hand: memory touched for more costs more than it saves
+FRACTION = 1e-1  # a block is done when its best gain has fallen by this factor
+UNKEPT = 0.2  # how much a gain counts where the row is not at hand
 
 
 def greedy(problem: Problem) -> Callable[[Point], Steps]:
@@ -37,6 +37,7 @@ def greedy(problem: Problem) -> Callable[[Point], Steps]:
             "use rule='permuted'."
         )
     diagonal = np.maximum(gram.diagonal, 1e-200)
+    size = max(2, min(BLOCK, gram.capacity // 2))
 
     def steps(point: Point) -> Steps:
         if problem.fit_intercept:
@@ -57,11 +58,12 @@ def greedy(problem: Problem) -> Callable[[Point], Steps]:
                 largest[j] = np.abs(h).max()
                 # Those that were just moved may have to answer the moves of others: without them
                 # blocks would undo each other's work.
-                stay = block[j][free[block[j]]][: BLOCK // 2]
-                gain = diagonal * h * h * np.where(gram.kept, 1.0, UNKEPT)
+                gain = diagonal * h * h
+                stay = block[j][free[block[j]]]
+                stay = stay[np.argsort(-gain[stay], kind="stable")][: size // 2]
                 gain[stay] = 0.0
-                block[j] = _choose(gain, h, BLOCK - len(stay), problem.fit_intercept)
-                block[j] = np.concatenate([block[j], stay])
+                come = _choose(gain, h, gram.kept, size - len(stay), problem.fit_intercept)
+                block[j] = np.sort(np.concatenate([come, stay]))
                 point.intercept[j] = _solve_block(problem, point, j, block[j], b)
                 point.work[j] += float(len(block[j])) * gram.row_cost
                 yield None
@@ -79,19 +81,27 @@ def _start_balanced(problem: Problem, point: Point) -> None:
             point.state[j] = problem.gram.state(point.coef[j : j + 1])[0]
 
 
-def _choose(gain: Array, h: Array, room: int, paired: bool) -> NDArray[np.intp]:
-    """Take the coordinates of the largest gain; with pairs as many upwards as downwards."""
-    up, down = np.flatnonzero((h > 0) & (gain > 0)), np.flatnonzero((h < 0) & (gain > 0))
-    sides = [up, down] if paired else [np.concatenate([up, down])]
-    room //= len(sides)
-    parts = []
-    for side in sides:
-        if len(side) > room:
-            side = side[np.argpartition(gain[side], -room)[-room:]]
-        parts.append(side)
-    # In the order of their gain, so that the best are the first to stay.
-    chosen = np.concatenate(parts)
-    return chosen[np.argsort(-gain[chosen], kind="stable")]
+def _choose(
+    gain: Array, h: Array, kept: NDArray[np.bool_], room: int, paired: bool
+) -> NDArray[np.intp]:
+    """Take the coordinates of the largest gain; with pairs as many upwards as downwards.
+
+    Rows are computed only where those at hand promise little, and then many at a time, which is
+    much faster than few.
+    """
+    sides = [h > 0.0, h < 0.0] if paired else [h != 0.0]
+    at_hand = [np.where(kept & side, gain, 0.0) for side in sides]
+    if min(side.max() for side in at_hand) < UNKEPT * gain.max():
+        at_hand = [np.where(side, gain, 0.0) for side in sides]
+    return np.concatenate([_best(side, room // len(sides)) for side in at_hand])
+
+
+def _best(gain: Array, room: int) -> NDArray[np.intp]:
+    """Find the largest positive elements, at most `room` of them."""
+    which = np.flatnonzero(gain)
+    if len(which) <= room:
+        return which
+    return which[np.argpartition(gain[which], -room)[-room:]]
 
 
 def _solve_block(
@@ -102,10 +112,9 @@ def _solve_block(
         return b
     gram, loss = problem.gram, problem.loss
     assert isinstance(gram, RowGram)
-    rows, slot = gram.fetch(block)
+    rows, slot = gram.fetch(block, KEEP * BLOCK * problem.m)
     where = slot[block]
-    K = np.empty((len(block), len(block)))
-    gather(rows, where, block, K)
+    K = gather(rows, where, block)
     z, before = point.state[j], point.coef[j, block]
     coef, scores = before.copy(), z[block]
     b = blocks.solve_block(
@@ -117,6 +126,7 @@ def _solve_block(
         scores,
         b,
         problem.fit_intercept,
+        4.0 * float(np.finfo(gram.dtype).eps),
         FRACTION,
         20 * len(block),
     )

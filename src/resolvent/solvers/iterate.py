@@ -103,53 +103,70 @@ class Clock:
 class Run:
     """The state of the outer loop for all problems at once."""
 
-    def __init__(self, problem: Problem, point: Point, tol: float, clock: Clock) -> None:
-        self.problem, self.point, self.tol, self.clock = problem, point, tol, clock
+    def __init__(
+        self, problem: Problem, point: Point, tol: float, by_step: bool, clock: Clock
+    ) -> None:
+        self.problem, self.point, self.clock = problem, point, clock
+        self.tol, self.by_step = tol, by_step
         self.best = [Best(nothing=problem.nothing(j)) for j in range(problem.m)]
         self.history: list[Record] = []
-        self.n_iter = 0
+        self.n_iter = self.certified_at = 0
         self.finishers = [newton.Finisher(problem, j, clock.is_over) for j in range(problem.m)]
-        self.seconds_to_certify = 0.0
-        self.certified_at = 0
+        self.seconds_afresh = 1e-9 * problem.gram.n * problem.gram.row_cost  # until it is known
 
-    def promising(self, tol: float) -> bool:
-        """Whether a certificate is worth its product with K.
+    def promising(self) -> bool:
+        """Whether a certificate is worth its search for the best offset.
 
-        It is where that product is a trifle, where the scores as they are kept up to date suggest
-        that a problem is within the tolerance, and now and then in any case.
+        It is where scores are not at hand, where they are and suggest with the solver's own offset
+        that a problem is within the tolerance, and in any case now and then.
         """
-        problem, point, gram = self.problem, self.point, self.problem.gram
-        if gram.n * gram.row_cost <= newton.TRIFLE or self.n_iter >= 2 * self.certified_at:
+        problem, point = self.problem, self.point
+        if not problem.gram.scores_at_hand or self.n_iter >= 2 * self.certified_at:
             return True
-        for j, z in zip(point.running, gram.scores(point.state[point.running]), strict=True):
-            b, c = point.intercept[j], point.coef[j]
+        for j in point.running:
+            b, c, z = point.intercept[j], point.coef[j], point.state[j]
             sums = loops.fenchel(problem.loss, problem.y[j], problem.C[j], c, z, b)
             losses, conjugates, products, _ = sums
             gap = losses + conjugates + products + b * float(c.sum())
-            if gap <= tol * max(losses + 0.5 * products, abs(conjugates + 0.5 * products)):
+            scale = max(losses + 0.5 * products, abs(conjugates + 0.5 * products))
+            if gap <= self.tol * scale:
                 return True
         return False
 
-    def certify(self, largest: Array, polish: bool) -> None:
-        """Certify the running problems from scratch, finish by Newton where due, and record."""
-        began = self.clock.seconds
-        self.certified_at = self.n_iter
+    def certify(self, largest: Array, polish: bool, afresh: bool = False) -> None:
+        """Certify the running problems, finish by Newton where due, and record.
+
+        On the way the state will do as the solver has kept it up to date; it is computed `afresh`
+        from the coefficients where that is a trifle and, unless rows of K would have to be computed
+        again for it, before a problem counts as done.
+        """
+        began, self.certified_at = self.clock.seconds, self.n_iter
+        gram, running = self.problem.gram, self.point.running
+        afresh = afresh or gram.n * gram.row_cost <= newton.TRIFLE
+        self._see(running, afresh, polish)
+        if not afresh:
+            done = [j for j in running if self.verdict(j, largest[j]) is not None]
+            if done and not gram.recomputes(self.point.coef[done]):
+                self._see(np.array(done, dtype=np.intp), afresh=True, polish=False)
+        else:
+            self.seconds_afresh = self.clock.seconds - began
+        self._record(largest)
+
+    def _see(self, which: NDArray[np.intp], afresh: bool, polish: bool) -> None:
         problem, point = self.problem, self.point
-        running = point.running
-        state = problem.gram.state(point.coef[running])
-        point.state[running] = state  # incremental updates drift
-        scores = problem.gram.scores(state)
-        for j, z in zip(running, scores, strict=True):
+        if afresh and len(which):
+            point.state[which] = problem.gram.state(point.coef[which])
+        for j, z in zip(which, problem.gram.scores(point.state[which]), strict=True):
             current = problem.certify(j, point.coef[j].copy(), z.copy())
             self.best[j].see(current)
             if polish:
                 self._finish(j, current)
-        self.seconds_to_certify = self.clock.seconds - began
-        self._record(largest)
 
     def _finish(self, j: int, current: Certificate) -> None:
         """Let Newton take problem j on from `current`, as far as it is worth its work."""
         best = self.best[j]
+        if self.problem.gram.recomputes(current.coef[None]):
+            return  # each of its products would cost as much as all blocks before
         if not best.within(self.tol):
             current = self._newton(j, current, credit=0.0)
         if best.within(self.tol):
@@ -167,12 +184,12 @@ class Run:
             self.point.move(self.problem, j, last)
         return last
 
-    def verdict(self, j: int, largest: float, stop: str, tol: float) -> Status | None:
+    def verdict(self, j: int, largest: float) -> Status | None:
         """Why problem j should stop now, if it should."""
         best = self.best[j]
-        if stop == "step":
-            return Status.STEP if largest < tol else None
-        if tol > 0.0 and best.within(tol):
+        if self.by_step:
+            return Status.STEP if largest < self.tol else None
+        if self.tol > 0.0 and best.within(self.tol):
             return Status.CONVERGED
         scale = float(np.abs(self.point.coef[j]).max())
         if best.gap <= best.known.floor or largest <= 4 * EPS * scale:
@@ -191,10 +208,6 @@ class Run:
                 public(largest),
             )
         )
-
-    def certifies_within(self, seconds: float) -> bool:
-        """Whether a certificate is likely to take no longer than that."""
-        return self.seconds_to_certify < seconds
 
     def stop(self, j: int, status: Status) -> None:
         """Take problem j out of the running."""
@@ -239,17 +252,16 @@ def iterate(
     """Advance `steps` until every problem has reached the tolerance or a limit."""
     clock = Clock(np.inf if time_limit is None else time_limit)
     point = Point.at(problem, start)
-    run = Run(problem, point, tol if stop == "gap" else np.inf, clock)
+    run = Run(problem, point, tol, stop == "step", clock)
     largest = np.full(problem.m, np.inf)
-    next_check = 0
+    next_check, at_hand = 0, problem.gram.scores_at_hand
     try:
         run.certify(largest, polish=False)
         for progress in steps(point):
             if progress is None and not clock.is_over():
                 continue
             if progress is None:
-                if run.certifies_within(max(0.2, 0.1 * clock.limit)):
-                    run.certify(largest, polish=False)
+                run.certify(largest, polish=False)
                 run.stop_all(Status.TIME_LIMIT)
                 break
             largest = progress
@@ -258,12 +270,12 @@ def iterate(
             ending = run.n_iter >= max_iter or clock.is_over()
             due = run.n_iter >= next_check
             if due:
-                # Checks grow rarer, so that they cost little and overshoot by an eighth at most.
-                next_check = run.n_iter + 1 + run.n_iter // 8
-            if small_step or ending or (due and run.promising(tol)):
+                # Checks grow rarer, so that they cost little and overshoot by little.
+                next_check = run.n_iter + 1 + run.n_iter // (32 if at_hand else 8)
+            if small_step or ending or (due and run.promising()):
                 run.certify(largest, polish=accelerate and stop == "gap")
                 for j in point.running:
-                    status = run.verdict(j, largest[j], stop, tol)
+                    status = run.verdict(j, largest[j])
                     if status is not None:
                         run.stop(j, status)
                 if callback is not None and callback(run.history[-1]):
@@ -275,8 +287,8 @@ def iterate(
     except KeyboardInterrupt:
         if on_interrupt == "raise" or not run.history:
             raise
-        if run.certifies_within(0.2):
-            run.certify(largest, polish=False)
+        if run.seconds_afresh < 0.2:  # the state may be halfway through an update
+            run.certify(largest, polish=False, afresh=True)
         run.stop_all(Status.INTERRUPTED)
     solution = run.solution()
     _warn(solution, tol, stop)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
@@ -37,9 +38,9 @@ def answer(loss: Any, y: float, C: float, c: float, s: float, alpha: float) -> f
     return -C * resolvent(loss, y, a * s - c / C, a)
 
 
-@register_jitable
+@numba.njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc"})
 def total(loss: Any, y: Vector, C: Vector, c: Vector, z: Vector, b: float, alpha: Vector) -> float:
-    """Sum of the fixed-point step at offset b."""
+    """Sum of the fixed-point step at offset b; in any order, so that it is vectorised."""
     result = 0.0
     for i in range(len(y)):
         if C[i] > 0.0:
