@@ -108,6 +108,7 @@ class Run:
     ) -> None:
         self.problem, self.point, self.clock = problem, point, clock
         self.tol, self.by_step = tol, by_step
+        self.is_small = problem.gram.n * problem.gram.row_cost <= newton.TRIFLE
         self.best = [Best(nothing=problem.nothing(j)) for j in range(problem.m)]
         self.history: list[Record] = []
         self.n_iter = self.certified_at = 0
@@ -142,7 +143,7 @@ class Run:
         """
         began, self.certified_at = self.clock.seconds, self.n_iter
         gram, running = self.problem.gram, self.point.running
-        afresh = afresh or gram.n * gram.row_cost <= newton.TRIFLE
+        afresh = afresh or self.is_small
         self._see(running, afresh, polish)
         if not afresh:
             done = [j for j in running if self.verdict(j, largest[j]) is not None]
@@ -165,7 +166,7 @@ class Run:
     def _finish(self, j: int, current: Certificate) -> None:
         """Let Newton take problem j on from `current`, as far as it is worth its work."""
         best = self.best[j]
-        if self.problem.gram.recomputes(current.coef[None]):
+        if not self.is_small and self.problem.gram.recomputes(current.coef[None]):
             return  # each of its products would cost as much as all blocks before
         if not best.within(self.tol):
             current = self._newton(j, current, credit=0.0)
