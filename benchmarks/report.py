@@ -6,6 +6,7 @@ peers (up to 1e-6 of it). In parentheses stands the ratio at our default toleran
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,11 +29,12 @@ def in_words(run):
 
 
 def write(path, table, results):
-    """Write `path`.md, and `path`.png where curves are wanted."""
+    """Write `path`.md, and `path`.png where curves are wanted, of the cells that have a run."""
+    results = {cell: runs for cell, runs in results.items() if finished(runs)}
     path.parent.mkdir(parents=True, exist_ok=True)
     text = "\n".join(KINDS[table.kind](table, results))
     path.with_suffix(".md").write_text(f"# {table.title}\n\n{text}\n\n{measured_with()}\n")
-    if table.curves and any(results.values()):
+    if table.curves and results:
         plot(path.with_suffix(".png"), table, results)
 
 
@@ -51,17 +53,24 @@ def finished(runs):
 
 def columns(table, runs):
     """Runs of a cell by column: ours at its default, ours matched, and each peer's fastest."""
-    done = finished(runs)
-    found = {OURS: runs.get((OURS, DEFAULT_TOL)), MATCHED: matched(table, done)}
+    found = {OURS: [runs.get((OURS, DEFAULT_TOL))], MATCHED: [matched(table, finished(runs))]}
     for peer in peers(table):
-        variants = [runs[key] for key in runs if key[0].partition("[")[0] == peer and not key[1]]
-        ends = [run for run in variants if "fit" in run]
-        found[peer] = min(ends, key=lambda run: run["fit"]) if ends else (variants or [None])[0]
-    return {name: run for name, run in found.items() if run is not None}
+        found[peer] = [run for (name, tol), run in runs.items() if base(name) == peer and not tol]
+    columns = {}
+    for name, variants in found.items():
+        variants = [run for run in variants if run and "skipped" not in run]
+        if variants:
+            columns[name] = min(variants, key=lambda run: run.get("fit", math.inf))
+    return columns
+
+
+def base(name):
+    """Name of a solver without its parameters."""
+    return name.partition("[")[0]
 
 
 def peers(table):
-    return list(dict.fromkeys(peer.partition("[")[0] for peer in table.peers))
+    return list(dict.fromkeys(map(base, table.peers)))
 
 
 def target(table, runs):
@@ -86,16 +95,19 @@ def matched(table, done):
 
 
 def optimum(runs):
-    """Our best certified lower bound, or without one the lowest objective seen."""
+    """Our best certified lower bound, or the lowest objective seen if that is lower yet.
+
+    (The bound is computed with a kernel in single precision, the objectives in double.)
+    """
     done = finished(runs).values()
     bounds = [run["bound"] for run in done if "bound" in run]
-    return max(bounds, default=None) or min((run["primal"] for run in done), default=math.nan)
+    return min([run["primal"] for run in done] + ([max(bounds)] if bounds else []))
 
 
 def distance(run, runs):
     """Relative distance of a run's objective from the optimum."""
     best = optimum(runs)
-    return max((run["primal"] - best) / abs(best), 0.0)
+    return (run["primal"] - best) / abs(best)
 
 
 # ---- Markdown -----------------------------------------------------------------------------
@@ -114,118 +126,105 @@ def small(value):
     return "<1e-7" if value < 1e-7 else f"{value:.0e}"
 
 
-def time_of(run, quantity="fit"):
-    if "timeout" in run:
-        return f"> {run['timeout']:g}"
-    return number(run[quantity]) if quantity in run else "failed"
-
-
 def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
+def ratio(theirs, ours):
+    """Peer's time over ours as a number and as text; a peer that ran out of time gives a bound."""
+    if "fit" not in ours or not ("fit" in theirs or "timeout" in theirs):
+        return None, "-"
+    value = theirs.get("fit", theirs.get("timeout")) / ours["fit"]
+    return (value, f"{value:.2f}") if "fit" in theirs else (None, f"> {value:.0f}")
+
+
 def ratio_rows(table, results):
     """Rows of peer / ours, and their geometric means (of cells that both finished)."""
-    names, rows = peers(table), []
-    ratios = {(name, ours): [] for name in names for ours in (MATCHED, OURS)}
+    names, rows = shown_peers(table, results), []
+    values = {(name, ours): [] for name in names for ours in (MATCHED, OURS)}
     for cell, runs in results.items():
         found = columns(table, runs)
-        row = [cell.label(table.cells)]
+        row = [cell.label(table.cells), found.get(MATCHED, {}).get("tol", "none")]
         for name in names:
             texts = []
             for ours in (MATCHED, OURS):
-                mine, theirs = found.get(ours, {}), found.get(name, {})
-                if "fit" in mine and "fit" in theirs:
-                    ratios[name, ours].append(theirs["fit"] / mine["fit"])
-                    texts.append(f"{ratios[name, ours][-1]:.2f}")
-                elif "fit" in mine and "timeout" in theirs:
-                    texts.append(f"> {theirs['timeout'] / mine['fit']:.0f}")
-                else:
-                    texts.append("-")
-            row.append(f"{texts[0]} ({texts[1]})" if name in found else BLANK)
+                value, text = ratio(found.get(name, {}), found.get(ours, {}))
+                texts.append(text)
+                if value is not None:
+                    values[name, ours].append(value)
+            row.append(f"{texts[0]} ({texts[1]})")
         rows.append(row)
-    means = ["**geometric mean**"]
+    means = ["**geometric mean**", BLANK]
     for name in names:
-        both = [ratios[name, ours] for ours in (MATCHED, OURS)]
-        texts = [f"{geometric_mean(r):.2f}" if r else "-" for r in both]
-        means.append(f"**{texts[0]}** ({texts[1]})" if any(both) else BLANK)
+        both = [values[name, ours] for ours in (MATCHED, OURS)]
+        texts = [f"{geometric_mean(v):.2f}" if v else "-" for v in both]
+        means.append(f"**{texts[0]}** ({texts[1]})")
     return [*rows, means]
 
 
+def shown_peers(table, results):
+    """Peers that have a run."""
+    return [x for x in peers(table) if any(x in columns(table, runs) for runs in results.values())]
+
+
 QUANTITIES = [
-    ("Seconds to fit, warm", lambda run, runs: time_of(run)),
+    ("Seconds to fit, warm", lambda run, runs: number(run["fit"])),
     (
         "Relative distance of the objective from the optimum",
         lambda run, runs: small(distance(run, runs)),
     ),
-    ("Seconds of the first fit of a process", lambda run, runs: time_of(run, "cold")),
-    ("Seconds to predict 5,000 rows", lambda run, runs: time_of(run, "predict")),
+    ("Seconds of the first fit of a process", lambda run, runs: number(run["cold"])),
+    ("Seconds to predict 5,000 rows", lambda run, runs: number(run["predict"])),
     ("Peak memory of the fit beyond the data, MB", lambda run, runs: f"{run['fit_mb']:.0f}"),
     ("Accuracy or R2 on the test rows", lambda run, runs: f"{run['score']:.4f}"),
 ]
 
 
 def ratios(table, results):
-    names = [OURS, MATCHED, *peers(table)]
-    names = [x for x in names if any(x in columns(table, runs) for runs in results.values())]
-    if any(name in names for name in peers(table)):
+    names = shown_peers(table, results)
+    if names:
         yield "Peer's seconds / ours at an equal or better objective (at our default tolerance):\n"
-        yield from markdown(["", *peers(table)], ratio_rows(table, results))
+        yield from markdown(["", "our tol", *names], ratio_rows(table, results))
+    names = [OURS, MATCHED, *names]
     for title, show in QUANTITIES:
         rows = []
         for cell, runs in results.items():
-            found = columns(table, runs)
-            row = [cell.label(table.cells)]
-            for name in names:
-                run = found.get(name)
-                if run is None:
-                    row.append(BLANK)
-                elif "fit" in run:
-                    row.append(show(run, runs))
-                else:
-                    row.append(time_of(run) if "Seconds to fit" in title else BLANK)
-            rows.append(row)
+            found = [columns(table, runs).get(name, {}) for name in names]
+            texts = [show(run, runs) if "fit" in run else why(run) for run in found]
+            rows.append([cell.label(table.cells), *texts])
         yield f"{title}:\n"
         yield from markdown(["", *names], rows)
-    yield f"resolvent is at its default tolerance, {DEFAULT_TOL:g}; matched is at that of:"
-    for cell, runs in results.items():
-        run = columns(table, runs).get(MATCHED)
-        yield f"{cell.label(table.cells)}: {run['tol'] if run else 'none'};"
+    yield f"`{OURS}`: default tolerance, {DEFAULT_TOL:g}; `{MATCHED}`: the one in the first table."
+
+
+def why(run):
+    """Say why a run has no figures."""
+    return f"> {run['timeout']:g} s" if "timeout" in run else "failed" if run else BLANK
 
 
 def growth(table, results):
     """Add the exponents of time against n, by least squares on logarithms."""
-    names = [OURS, MATCHED, *peers(table)]
     rows = []
-    for name in names:
-        points = [
-            (cell.n, columns(table, runs)[name]["fit"])
-            for cell, runs in results.items()
-            if "fit" in columns(table, runs).get(name, {})
-        ]
+    for name in (OURS, MATCHED, *peers(table)):
+        found = {cell.n: columns(table, runs).get(name, {}) for cell, runs in results.items()}
+        points = [(n, run["fit"]) for n, run in found.items() if "fit" in run]
         if len(points) > 1:
-            n, t = np.log(np.array(points)).T
-            rows.append([name, f"{np.polyfit(n, t, 1)[0]:.2f}", len(points)])
+            n, seconds = np.log(points).T
+            rows.append([name, f"{np.polyfit(n, seconds, 1)[0]:.2f}", len(points)])
     yield "Exponent p of seconds ~ n^p:\n"
-    yield from markdown(["", "exponent", "sizes"], rows)
+    yield from markdown(["", "p", "sizes"], rows)
     yield from ratios(table, results)
 
 
 def losses(table, results):
     """Our own times relative to the hinge's on the same features."""
     rows = []
-    for cell, runs in results.items():
-        run = runs.get((OURS, DEFAULT_TOL), {})
-        base = [
-            other[OURS, DEFAULT_TOL]
-            for c, other in results.items()
-            if c.dataset == cell.dataset and c.loss == "hinge" and (OURS, DEFAULT_TOL) in other
-        ]
-        both = base and "fit" in base[0] and "fit" in run
-        ratio = f"{run['fit'] / base[0]['fit']:.2f}" if both else BLANK
-        cells = [time_of(run) if run else BLANK, ratio]
-        rows.append([cell.label(table.cells), *cells, run.get("status", BLANK)])
-    yield "The hinge has the signs of the targets about their median as its labels.\n"
+    own = {cell: runs[OURS, DEFAULT_TOL] for cell, runs in results.items()}
+    for cell, run in own.items():
+        hinge = own.get(replace(cell, loss="hinge"), {})
+        text = number(run["fit"]) if "fit" in run else why(run)
+        rows.append([cell.label(table.cells), text, ratio(run, hinge)[1], run.get("status", BLANK)])
+    yield "The labels of classification are the signs of the targets about their median.\n"
     yield from markdown(["", "seconds", "relative to the hinge", "status"], rows)
 
 
@@ -233,10 +232,10 @@ def solvers(table, results):
     """solver="auto" beside the explicit choices."""
     rows = []
     for cell, runs in results.items():
-        found = [runs.get((name, DEFAULT_TOL), {}) for name in table.ours]
-        ends = [run["fit"] for run in found[1:] if "fit" in run]
-        ratio = f"{found[0]['fit'] / min(ends):.2f}" if ends and "fit" in found[0] else BLANK
-        rows.append([cell.label(table.cells), *(time_of(r) if r else BLANK for r in found), ratio])
+        found = [runs[name, DEFAULT_TOL] for name in table.ours]
+        best = min(found[1:], key=lambda run: run.get("fit", math.inf))
+        texts = [number(run["fit"]) if "fit" in run else why(run) for run in found]
+        rows.append([cell.label(table.cells), *texts, ratio(found[0], best)[1]])
     names = [name.partition("=")[2].rstrip("]") for name in table.ours]
     yield "Seconds to fit; the last column is auto / the best explicit choice.\n"
     yield from markdown(["", *names, "ratio"], rows)
@@ -253,29 +252,26 @@ COLORS = {
     "LIBLINEAR": "#2a9d8f",
     "ThunderSVM": "#7b2cbf",
 }
-FLOOR = 1e-8
+FLOOR = 1e-7
 
 
 def plot(path, table, results):
     """Objective gap against time, a panel for each problem."""
     from matplotlib.figure import Figure
 
-    shown = [(cell, runs) for cell, runs in results.items() if finished(runs)]
-    if not shown:
-        return
-    across = min(len(shown), 3)
-    down = -(-len(shown) // across)
+    across = min(len(results), 3)
+    down = -(-len(results) // across)
     figure = Figure(figsize=(4.2 * across, 3.1 * down), layout="constrained")
     panels = figure.subplots(down, across, squeeze=False).ravel()
-    for panel, (cell, runs) in zip(panels, shown, strict=False):
+    for panel, (cell, runs) in zip(panels, results.items(), strict=False):
         curves(panel, table, runs)
         panel.set_title(cell.label(table.cells), fontsize=10)
         panel.set(xscale="log", yscale="log")
         panel.grid(alpha=0.3)
-    for panel in panels[len(shown) :]:
+    for panel in panels[len(results) :]:
         panel.remove()
     handles = {}
-    for panel in panels[: len(shown)]:
+    for panel in panels[: len(results)]:
         handles.update(zip(*reversed(panel.get_legend_handles_labels()), strict=True))
     figure.legend(
         handles.values(), handles.keys(), loc="outside upper center", ncols=5, frameon=False
@@ -300,11 +296,9 @@ def curves(panel, table, runs):
         gap = np.maximum(np.minimum.accumulate(primal) / best - 1, FLOOR)
         panel.plot(np.maximum(t, 1e-3), gap, color=COLORS[OURS], lw=1.2, alpha=0.7)
     for name in (OURS, *peers(table)):
-        points = sorted(
-            (run["fit"], run["primal"]) for (who, _), run in done.items() if who == name
-        )
+        points = [(run["primal"], run["fit"]) for (who, _), run in done.items() if who == name]
         if points:
-            t, primal = np.array(points).T
+            primal, t = np.array(sorted(points)).T
             gap = np.maximum(primal / best - 1, FLOOR)
             style = "none" if name == OURS else "-"
             panel.plot(t, gap, marker="o", ms=5, ls=style, lw=1, color=COLORS[name], label=name)
