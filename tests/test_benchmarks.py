@@ -1,6 +1,7 @@
 """The machinery of the benchmarks, at toy size: no test here looks at a clock."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -173,6 +174,29 @@ def test_ratios_are_at_an_equal_or_better_objective():
     rows = report.ratio_rows(table, {cell: runs})
     assert rows[0][2] == "4.00 (2.00)"
     assert rows[1][2] == "**4.00** (2.00)"
+
+
+@pytest.mark.parametrize("name", tables.TABLES)
+def test_every_table_can_be_reported(name, tmp_path):
+    """Made-up runs: our seconds are n / 1000, a peer's are the square of that."""
+    table = replace(tables.TABLES[name], curves=False)  # the picture is drawn by the test above
+
+    def made_up(cell, solver, tol=None):
+        seconds = (cell.n or 3000) / 1000
+        seconds = seconds if solver.startswith("resolvent") else seconds**2
+        more = {"cold": 2.0, "predict": 0.1, "fit_mb": 5.0, "score": 0.9}
+        return run(seconds, 100.0, bound=99.999, history=[[0.1, 110.0], [1.0, 100.0]], **more)
+
+    results = command.run_table(table, made_up, curves=True)
+    assert list(results) == list(table.cells)
+    report.write(tmp_path / name, table, results)
+    text = (tmp_path / f"{name}.md").read_text()
+    assert table.cells[0].label(table.cells) in text
+    if name == "growth":
+        assert "| resolvent | 1.00 | 5 |" in text
+        assert "| scikit-learn | 2.00 | 5 |" in text
+    if table.kind in ("losses", "solvers"):
+        assert "| 1.00 |" in text
 
 
 def test_every_table_names_what_there_is():
