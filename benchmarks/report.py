@@ -266,7 +266,7 @@ def plot(path, table, results):
     for panel, (cell, runs) in zip(panels, results.items(), strict=False):
         curves(panel, table, runs)
         panel.set_title(cell.label(table.cells), fontsize=10)
-        panel.set(xscale="log", yscale="log")
+        panel.set(xscale="log", yscale="log", ylim=(FLOOR / 2, 2))
         panel.grid(alpha=0.3)
     for panel in panels[len(results) :]:
         panel.remove()

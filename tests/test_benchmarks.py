@@ -10,7 +10,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import resolvent
 from benchmarks import __main__ as command
-from benchmarks import measure, report, solvers, tables
+from benchmarks import measure, report, solvers, startup, tables
 from benchmarks.objective import LOSSES, MARGIN_LOSSES, Objective, rbf_product
 from benchmarks.tables import Cell, Table
 from resolvent import gram, solve
@@ -197,6 +197,14 @@ def test_every_table_can_be_reported(name, tmp_path):
         assert "| scikit-learn | 2.00 | 5 |" in text
     if table.kind in ("losses", "solvers"):
         assert "| 1.00 |" in text
+
+
+def test_time_to_start_is_reported(tmp_path, monkeypatch):
+    monkeypatch.setattr(startup, "measure", lambda code, cache: 1.0 if "sklearn" in code else 1.3)
+    startup.write(tmp_path / "startup.md")
+    text = (tmp_path / "startup.md").read_text()
+    assert "| `import resolvent` | 1.300 | 1.000 | 1.30 | 1.25 missed |" in text
+    assert "| import + first `solve`, warm | 1.300 | 1.000 | 1.30 | 1.5 met |" in text
 
 
 def test_every_table_names_what_there_is():
