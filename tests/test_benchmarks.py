@@ -69,12 +69,14 @@ def test_common_objective_by_the_functional_interface():
     assert found["score"] == 1
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear"])
-def test_several_classes_have_the_objective_of_all_problems(kernel):
+@pytest.mark.parametrize(
+    ("kernel", "loss"), [("rbf", "hinge"), ("linear", "hinge"), ("linear", "logistic")]
+)
+def test_several_classes_have_the_objective_of_all_problems(kernel, loss):
     data = toy(classes=4)
     settings = {"kernel": kernel, "fit_intercept": kernel == "rbf", "data": data}
-    ours = judged(*problem("resolvent", "hinge", tol=1e-6, **settings))
-    theirs = judged(*problem("scikit-learn", "hinge", tol=1e-7, **settings))
+    ours = judged(*problem("resolvent", loss, tol=1e-6, **settings))
+    theirs = judged(*problem("scikit-learn", loss, tol=1e-7, **settings))
     assert ours["primal"] == pytest.approx(theirs["primal"], rel=1e-4)
 
 

@@ -53,7 +53,8 @@ class EstimatorSolver:
         """Coefficients and offsets as `Objective.evaluate_result` wants them."""
         model = self.model
         if self.objective["kernel"] == "linear":
-            coef = np.atleast_2d(model.coef_).astype(np.float64).T
+            parts = getattr(model, "estimators_", [model])  # one for each class, or all in one
+            coef = np.vstack([part.coef_ for part in parts]).astype(np.float64).T
             return {"coef": coef, "intercept": np.zeros(coef.shape[1])}
         rows = getattr(model, "support_", np.arange(len(self.y)))
         dual = np.atleast_2d(np.asarray(model.dual_coef_, dtype=np.float64))
