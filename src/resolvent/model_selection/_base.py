@@ -170,6 +170,21 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
             )
         return self.best_estimator_
 
+    @property
+    def n_iter_(self) -> Any:
+        """Number of iterations of the last fit."""
+        return self._best().n_iter_
+
+    @property
+    def dual_gap_(self) -> Any:
+        """Duality gap of the last fit."""
+        return self._best().dual_gap_
+
+    @property
+    def status_(self) -> Status:
+        """Why the last fit stopped."""
+        return self._best().status_
+
     def predict(self, X: Any) -> np.ndarray:
         """Predictions of the best estimator.
 

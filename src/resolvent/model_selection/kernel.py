@@ -150,6 +150,8 @@ class KernelClassifierCV(CrossValidatedClassifier):
         rank; and "max_relative_gap", the largest duality gap among the folds.
     n_splits_ : int
         Number of folds.
+    dual_gap_, status_, n_iter_
+        Those of `best_estimator_`.
     search_time_ : float
         Seconds that the search took.
 
@@ -314,6 +316,8 @@ class KernelRegressorCV(RegressorMixin, CrossValidated):
         rank; and "max_relative_gap", the largest duality gap among the folds.
     n_splits_ : int
         Number of folds.
+    dual_gap_, status_, n_iter_
+        Those of `best_estimator_`.
     search_time_ : float
         Seconds that the search took.
 
@@ -475,6 +479,8 @@ class KernelQuantileRegressorCV(RegressorMixin, CrossValidated):
         rank; and "max_relative_gap", the largest duality gap among the folds.
     n_splits_ : int
         Number of folds.
+    dual_gap_, status_, n_iter_
+        Those of `best_estimator_`.
     search_time_ : float
         Seconds that the search took.
     coverage_ : ndarray of shape (n_quantiles,)

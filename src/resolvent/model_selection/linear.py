@@ -88,6 +88,8 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
         rank; and "max_relative_gap", the largest duality gap among the folds.
     n_splits_ : int
         Number of folds.
+    dual_gap_, status_, n_iter_
+        Those of `best_estimator_`.
     search_time_ : float
         Seconds that the search took.
 
@@ -228,6 +230,8 @@ class LinearRegressorCV(Weights, RegressorMixin, CrossValidated):
         rank; and "max_relative_gap", the largest duality gap among the folds.
     n_splits_ : int
         Number of folds.
+    dual_gap_, status_, n_iter_
+        Those of `best_estimator_`.
     search_time_ : float
         Seconds that the search took.
 
