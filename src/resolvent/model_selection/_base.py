@@ -132,6 +132,15 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
 
     def _say_what_is_missing(self, table: Any, search: Search) -> None:
         missing = np.count_nonzero(~table.complete)
+        short = np.count_nonzero(table.gaps.max(axis=2) > search.tol)
+        if short and not search.exact:
+            warnings.warn(
+                f"max_iter={self.max_iter} ended the search of {short} of {table.complete.size} "
+                f"pairs before search_tol={self.search_tol:g}; the largest relative gap is "
+                f"{np.nanmax(table.gaps):.2e}. Raise max_iter or search_tol.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
         if missing and not search.interrupted:
             warnings.warn(
                 f"time_limit={self.time_limit:g} s ended the search with {missing} of "

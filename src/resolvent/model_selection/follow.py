@@ -133,22 +133,24 @@ class Coarse(Walker):
         )
         point = self._start(problem, C)
         gaps = np.empty(problem.m)
-        steps = greedy(problem)(point)
-        for number, largest in enumerate(steps):
+        most = self.settings["max_iter"] or np.inf
+        blocks = 0
+        for largest in greedy(problem)(point):
             self.pause()
             if largest is None:
                 continue
+            blocks += 1
             for j in point.running:
                 gaps[j] = _kept_gap(problem, point, j)
             # a problem that does not move any more is as exact as its scores are
             point.running = point.running[
                 (gaps[point.running] > self.tol) & (largest[point.running] > 0.0)
             ]
-            if len(point.running) == 0:
+            if len(point.running) == 0 or blocks >= most:
                 self.C, self.point = C, point
                 offset = point.intercept if problem.fit_intercept else 0.0
                 return Stage(point.coef.T.copy(), (point.state.T + offset).copy(), gaps)
-            if number > MAX_BLOCKS * problem.m:
+            if blocks == MAX_BLOCKS:
                 break
         self.coef, self.point, self.C = point.coef.T, None, 0.0
         stage = self._solve(C)

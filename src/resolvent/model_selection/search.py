@@ -136,14 +136,15 @@ class Search:
                 function(*task)
             except StoppedError:
                 self.stopped = True
-            except BaseException as error:
-                self.stopped = True
-                self.interrupted = isinstance(error, KeyboardInterrupt)
-                if not self.interrupted:
-                    raise
+            except BaseException:
+                self.stopped = True  # the other threads end at their next pause
+                raise
 
-        with one_blas_thread():
-            run(guarded, tasks, parallel=workers != 1, most=workers)
+        try:
+            with one_blas_thread():
+                run(guarded, tasks, parallel=workers != 1, most=workers)
+        except KeyboardInterrupt:
+            self.stopped = self.interrupted = True
 
     def pause(self) -> None:
         """Let a stop take effect."""
