@@ -35,7 +35,8 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
     """An estimator that chooses gamma and C by cross-validation on shared kernel matrices.
 
     A subclass names the estimator that it tunes (`_tuned`); its parameters are those of that
-    estimator with `Cs` and `gammas` in place of `C` and `gamma`, and those of the search.
+    estimator with `Cs` and `gammas` in place of `C` and `gamma`, and those of the search. As with
+    GridSearchCV the tags of that estimator, and no mixin, say whether it is a classifier.
     """
 
     _tuned: type[Machine]

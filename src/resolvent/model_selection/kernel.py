@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from resolvent.estimators._base import Data
@@ -21,7 +20,7 @@ def _has_probabilities(estimator: Any) -> bool:
     return callable(estimator._plain().predict_proba)
 
 
-class CrossValidatedClassifier(ClassifierMixin, CrossValidated):
+class CrossValidatedClassifier(CrossValidated):
     """What the classifiers share."""
 
     @property
@@ -244,7 +243,7 @@ class KernelClassifierCV(CrossValidatedClassifier):
         return self._fit(X, y, sample_weight, groups)
 
 
-class KernelRegressorCV(RegressorMixin, CrossValidated):
+class KernelRegressorCV(CrossValidated):
     """Kernel regressor with any loss whose gamma and C are chosen by cross-validation.
 
     All folds, targets and values of C share one kernel matrix for each gamma. The squared loss has
@@ -406,7 +405,7 @@ class KernelRegressorCV(RegressorMixin, CrossValidated):
         return self._fit(X, y, sample_weight, groups)
 
 
-class KernelQuantileRegressorCV(RegressorMixin, CrossValidated):
+class KernelQuantileRegressorCV(CrossValidated):
     """Quantiles by kernel regression whose gamma and C are chosen by cross-validation.
 
     All quantiles, folds and values of C share one kernel matrix for each gamma. The default score

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from resolvent.estimators._compat import with_callbacks
 from resolvent.estimators.linear import LinearClassifier, LinearRegressor
@@ -169,7 +168,7 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
         return self._fit(X, y, sample_weight, groups)
 
 
-class LinearRegressorCV(Weights, RegressorMixin, CrossValidated):
+class LinearRegressorCV(Weights, CrossValidated):
     """Linear regressor with any loss whose C is chosen by cross-validation.
 
     Folds and targets are followed along C, each solution started from the one before; the squared
