@@ -1,4 +1,4 @@
-"""The Display of the gap: what is drawn, where, and what happens without Matplotlib."""
+"""The Displays: what is drawn, where, and what happens without Matplotlib."""
 
 import subprocess
 import sys
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from resolvent import KernelQuantileRegressor, KernelRegressor, solve
-from resolvent.plotting import GapDisplay
+from resolvent import KernelClassifierCV, KernelQuantileRegressor, KernelRegressor, path, solve
+from resolvent.plotting import GapDisplay, PathDisplay, ValidationHeatmapDisplay
 from resolvent.problem import Record
 
 
@@ -102,6 +102,73 @@ def test_errors(plt, solution):
         GapDisplay.from_solution(solution, against="days")
     with pytest.raises(NotFittedError):
         GapDisplay.from_estimator(KernelRegressor())
+
+
+@pytest.fixture(scope="module")
+def along():
+    """A path along C, with kernel values and targets of validation samples."""
+    rng = np.random.default_rng(0)
+    A, y = rng.standard_normal((30, 5)), rng.standard_normal(30)
+    K = A @ A.T
+    return path("absolute", K[:20, :20], y[:20], [0.1, 1.0, 10.0]), K[20:, :20], y[20:]
+
+
+def test_path(plt, along):
+    result, K, y = along
+    display = PathDisplay.from_path(result, K=K, y=y, color="red")
+    drawn = [line.get_ydata() for line in display.lines_]
+    np.testing.assert_array_equal(drawn[0], result.primal)
+    np.testing.assert_array_equal(drawn[2], result.n_support)
+    np.testing.assert_allclose(drawn[3], np.abs(y[:, None] - result.scores(K)).mean(axis=0))
+    assert [ax.get_ylabel() for ax in display.axes_][3] == "Validation loss"
+    assert {ax.get_xscale() for ax in display.axes_} == {"log"}
+    assert {line.get_color() for line in display.lines_} == {"red"}
+    assert display.figure_ is display.axes_[0].figure
+
+
+def test_path_with_a_score_on_given_axes(plt, along):
+    result, K, y = along
+
+    def mean_score(y, scores):
+        return float(scores.mean())
+
+    _, axes = plt.subplots(2, 2)
+    display = PathDisplay.from_path(result, K=K, y=y, score=mean_score, axes=axes)
+    np.testing.assert_allclose(display.lines_[3].get_ydata(), result.scores(K).mean(axis=0))
+    assert axes[1, 1].get_ylabel() == "mean score"
+    with pytest.raises(ValueError, match="both K and y"):
+        PathDisplay.from_path(result, K=K)
+    with pytest.raises(ValueError, match="4 axes were given for 3 curves"):
+        PathDisplay.from_path(result, axes=axes)
+
+
+def test_heatmap(plt):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    model = KernelClassifierCV(Cs=[1.0, 2.0, 4.0], gammas=[0.1, 1.0], cv=2).fit(X, X[:, 0] > 0)
+    display = ValidationHeatmapDisplay.from_estimator(model, cmap="gray")
+    np.testing.assert_array_equal(display.gammas, [0.1, 1.0])
+    results = model.cv_results_
+    for params, score in zip(results["params"], results["mean_test_score"], strict=True):
+        g, i = display.gammas.tolist().index(params["gamma"]), params["C"]
+        assert display.scores[g, display.Cs.tolist().index(i)] == score
+    np.testing.assert_array_equal(display.mesh_.get_array(), display.scores.T)
+    best = model.best_params_
+    assert display.point_.get_xydata().tolist() == [[best["gamma"], best["C"]]]
+    assert (display.ax_.get_xscale(), display.ax_.get_yscale()) == ("log", "log")
+    # each value is inside its own cell
+    edges = display.mesh_.get_coordinates()
+    assert ((edges[0, :-1, 0] < display.gammas) & (display.gammas < edges[0, 1:, 0])).all()
+    assert ((edges[:-1, 0, 1] < display.Cs) & (display.Cs < edges[1:, 0, 1])).all()
+
+
+def test_heatmap_needs_two_parameters(plt):
+    X = np.linspace(-1, 1, 20)[:, None]
+    model = KernelClassifierCV(kernel="linear", Cs=2, cv=2).fit(X, np.arange(20) % 2)
+    with pytest.raises(ValueError, match="this one was over C"):
+        ValidationHeatmapDisplay.from_estimator(model)
+    with pytest.raises(NotFittedError):
+        ValidationHeatmapDisplay.from_estimator(KernelClassifierCV())
 
 
 def test_without_matplotlib():

@@ -14,11 +14,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from resolvent import (
     KernelClassifier,
+    KernelClassifierCV,
     KernelQuantileRegressor,
+    KernelQuantileRegressorCV,
     KernelRegressor,
+    KernelRegressorCV,
     KernelRidge,
     LinearClassifier,
+    LinearClassifierCV,
     LinearRegressor,
+    LinearRegressorCV,
 )
 from resolvent.kernels import RBF, Linear
 from resolvent.losses import Huber
@@ -63,7 +68,17 @@ REGRESSORS = [
     LinearSVR(loss="squared_epsilon_insensitive", epsilon=0.1),
 ]
 
+SEARCHES = [
+    KernelClassifierCV(Cs=[0.1, 1.0], gammas=2, cv=2),
+    KernelClassifierCV("logistic", Cs=[0.1, 1.0], gammas=2, cv=2),
+    KernelRegressorCV(Cs=[0.1, 1.0], gammas=2, cv=2),
+    KernelRegressorCV("absolute", Cs=[0.1, 1.0], gammas=2, cv=2, search_tol=None),
+    KernelQuantileRegressorCV((0.2, 0.8), Cs=[0.1, 1.0], gammas=2, cv=2),
+    LinearClassifierCV(Cs=[0.1, 1.0], cv=2),
+    LinearRegressorCV("huber", Cs=[0.1, 1.0], cv=2),
+]
 
-@parametrize_with_checks([*CLASSIFIERS, *REGRESSORS])
+
+@parametrize_with_checks([*CLASSIFIERS, *REGRESSORS, *SEARCHES])
 def test_scikit_learn_check(estimator, check):
     check(estimator)

@@ -14,37 +14,58 @@ if TYPE_CHECKING:
     from resolvent.estimators.ridge import KernelRidge
     from resolvent.grams import gram
     from resolvent.losses import check_loss
+    from resolvent.model_selection.kernel import (
+        KernelClassifierCV,
+        KernelQuantileRegressorCV,
+        KernelRegressorCV,
+    )
+    from resolvent.model_selection.linear import LinearClassifierCV, LinearRegressorCV
+    from resolvent.model_selection.path import Path, path
     from resolvent.problem import Problem, Solution, Status
 
 __version__ = "0.1.0"
 
 __all__ = [
     "KernelClassifier",
+    "KernelClassifierCV",
     "KernelQuantileRegressor",
+    "KernelQuantileRegressorCV",
     "KernelRegressor",
+    "KernelRegressorCV",
     "KernelRidge",
     "LinearClassifier",
+    "LinearClassifierCV",
     "LinearRegressor",
+    "LinearRegressorCV",
+    "Path",
     "Problem",
     "Solution",
     "Status",
     "check_loss",
     "gram",
+    "path",
     "solve",
 ]
 
 _HOMES = {
     "KernelClassifier": "estimators.classifier",
+    "KernelClassifierCV": "model_selection.kernel",
     "KernelQuantileRegressor": "estimators.quantile",
+    "KernelQuantileRegressorCV": "model_selection.kernel",
     "KernelRegressor": "estimators.regressor",
+    "KernelRegressorCV": "model_selection.kernel",
     "KernelRidge": "estimators.ridge",
     "LinearClassifier": "estimators.linear",
+    "LinearClassifierCV": "model_selection.linear",
     "LinearRegressor": "estimators.linear",
+    "LinearRegressorCV": "model_selection.linear",
+    "Path": "model_selection.path",
     "Problem": "problem",
     "Solution": "problem",
     "Status": "problem",
     "check_loss": "losses",
     "gram": "grams",
+    "path": "model_selection.path",
     "solve": "_solve",
 }
 

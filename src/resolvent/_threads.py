@@ -87,7 +87,12 @@ def one_blas_thread() -> Iterator[int]:
         blas.release()
 
 
-def run(function: Callable[..., None], items: Iterable[tuple[Any, ...]], parallel: bool) -> None:
+def run(
+    function: Callable[..., None],
+    items: Iterable[tuple[Any, ...]],
+    parallel: bool,
+    most: int | None = None,
+) -> None:
     """Call ``function(*item)`` for all items, in no particular order.
 
     The calling thread takes its share, so that Ctrl-C comes through after at most one item. An
@@ -101,6 +106,8 @@ def run(function: Callable[..., None], items: Iterable[tuple[Any, ...]], paralle
         Its arguments.
     parallel : bool
         Whether calls may run at the same time.
+    most : int, optional
+        How many of them, at most; if not given, as many as BLAS has threads.
     """
     queue = deque(items)
 
@@ -116,10 +123,11 @@ def run(function: Callable[..., None], items: Iterable[tuple[Any, ...]], paralle
             queue.clear()  # it is empty unless this is an exception
 
     with one_blas_thread() as threads:
-        helpers = min(threads, len(queue)) - 1 if parallel else 0
+        workers = threads if most is None else most
+        helpers = min(workers, len(queue)) - 1 if parallel else 0
         if helpers < 1:
             return work()
-        futures = [_pool(threads).submit(work) for _ in range(helpers)]
+        futures = [_pool(workers).submit(work) for _ in range(helpers)]
         try:
             work()
         finally:

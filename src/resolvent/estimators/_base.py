@@ -30,6 +30,7 @@ class Data:
     y: np.ndarray
     weight: np.ndarray
     kept: np.ndarray  # their indices in what was given to fit
+    codes: np.ndarray | None = None  # of the classes, for classifiers
 
     def __len__(self) -> int:
         return len(self.kept)
@@ -39,7 +40,9 @@ class Machine(CallbackSupportMixin, BaseEstimator):
     """Base of all estimators.
 
     A subclass turns its targets into columns and weights, calls `_solve`, and keeps what its users
-    expect to find.
+    expect to find. Those that model selection knows do this by `_read`, which validates the
+    arguments of fit, and `_columns`, which gives the losses, targets and weights of the problems to
+    solve, the weights of the samples being those given or, in a fold, some of them zero.
     """
 
     # ---- data -----------------------------------------------------------------------------
@@ -234,8 +237,9 @@ class Machine(CallbackSupportMixin, BaseEstimator):
 class KernelMachine(Machine):
     """Base of the estimators with this library's own parameter names."""
 
-    def _fit_columns(self, data: Data, losses: Any, targets: np.ndarray, weight: np.ndarray) -> Any:
-        """Fit all columns of `targets` on one kernel and keep the expansion."""
+    def _fit_data(self, data: Data) -> Any:
+        """Fit all columns of targets on one kernel and keep the expansion."""
+        losses, targets, weight = self._columns(data, data.weight)
         kernel = self._make_kernel(data)
         coef, offset = self._solve(
             data,

@@ -68,7 +68,14 @@ def class_factors(
                 f"class_weight={class_weight!r} must be None, 'balanced' or a dict from labels to "
                 "weights."
             )
-        return weight.sum() / (len(classes) * np.bincount(codes, weight, len(classes)))
+        counts = np.bincount(codes, weight, len(classes))
+        present = counts > 0  # in a fold of cross-validation not all may be
+        return np.divide(
+            weight.sum() / np.count_nonzero(present),
+            counts,
+            out=np.zeros(len(classes)),
+            where=present,
+        )
     try:
         given = dict(class_weight)
     except (TypeError, ValueError):

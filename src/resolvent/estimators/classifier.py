@@ -42,6 +42,14 @@ class MachineClassifier(ClassifierMixin, Machine):
             )
         return data, codes
 
+    def _signs(
+        self, codes: Any, weight: np.ndarray, strategy: str
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Signs and weights of the problems of two classes, one column for each."""
+        factors = class_factors(self.class_weight, self.classes_, codes, weight)
+        signs, inside = as_columns(codes, len(self.classes_), strategy)
+        return signs, (weight * factors[codes])[:, None] * inside
+
     def _margin_loss(self, loss: Any) -> Any:
         found = as_loss(loss)
         if getattr(found, "targets", "real") != "sign":
@@ -276,9 +284,13 @@ class KernelClassifier(ProbabilityMixin, MachineClassifier, KernelMachine):
         -------
         KernelClassifier
         """
-        loss = self._margin_loss(self.loss)
+        return self._fit_data(self._read(X, y, sample_weight))
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Data:
+        self._margin_loss(self.loss)
         data, codes = self._read_classes(X, y, sample_weight)
-        factors = class_factors(self.class_weight, self.classes_, codes, data.weight)
-        signs, inside = as_columns(codes, len(self.classes_), self.multi_class)
-        weight = data.weight * factors[codes]
-        return self._fit_columns(data, loss, signs, weight[:, None] * inside)
+        data.codes = codes
+        return data
+
+    def _columns(self, data: Data, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+        return as_loss(self.loss), *self._signs(data.codes, weight, self.multi_class)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from resolvent.estimators._base import Data, Machine, checked_C
-from resolvent.estimators._classes import as_columns, class_factors
 from resolvent.estimators._compat import with_callbacks
 from resolvent.estimators._expansion import linear_scores, linear_weights
 from resolvent.estimators.classifier import MachineClassifier, ProbabilityMixin
 from resolvent.estimators.regressor import AnyLossRegressor
 from resolvent.kernels import Linear
+from resolvent.losses import as_loss
 
 
 class LinearMachine(Machine):
@@ -139,12 +139,19 @@ class LinearClassifier(ProbabilityMixin, MachineClassifier, LinearMachine):
         -------
         LinearClassifier
         """
-        loss = self._margin_loss(self.loss)
+        return self._fit_data(self._read(X, y, sample_weight))
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Data:
+        self._margin_loss(self.loss)
         data, codes = self._read_classes(X, y, sample_weight)
-        factors = class_factors(self.class_weight, self.classes_, codes, data.weight)
-        signs, _ = as_columns(codes, len(self.classes_), "ovr")
-        weight = np.broadcast_to((data.weight * factors[codes])[:, None], signs.shape)
-        self._fit_weights(data, loss, signs, weight, **self._settings())
+        data.codes = codes
+        return data
+
+    def _columns(self, data: Data, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+        return as_loss(self.loss), *self._signs(data.codes, weight, "ovr")
+
+    def _fit_data(self, data: Data) -> LinearClassifier:
+        self._fit_weights(data, *self._columns(data, data.weight), **self._settings())
         return self._conclude()
 
 
@@ -244,10 +251,10 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
         -------
         LinearRegressor
         """
-        loss = self._target_loss(self.loss)
-        data = self._read_targets(X, y, sample_weight, multi_output=True)
-        weight = np.broadcast_to(data.weight[:, None], data.y.shape)
-        self._fit_weights(data, loss, data.y, weight, **self._settings())
+        return self._fit_data(self._read(X, y, sample_weight))
+
+    def _fit_data(self, data: Data) -> LinearRegressor:
+        self._fit_weights(data, *self._columns(data, data.weight), **self._settings())
         if self._vector:
             self.coef_, self.intercept_ = self.coef_[0], self.intercept_[0].item()
         return self._conclude()

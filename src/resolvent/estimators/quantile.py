@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from resolvent.estimators._base import KernelMachine
+from resolvent.estimators._base import Data, KernelMachine
 from resolvent.estimators._compat import with_callbacks
 from resolvent.estimators.regressor import MachineRegressor
 from resolvent.losses import LOSSES
@@ -142,11 +142,16 @@ class KernelQuantileRegressor(MachineRegressor, KernelMachine):
         -------
         KernelQuantileRegressor
         """
+        return self._fit_data(self._read(X, y, sample_weight))
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Data:
+        self._losses()
+        return self._read_targets(X, y, sample_weight, multi_output=False)
+
+    def _columns(self, data: Data, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
         losses = self._losses()
-        data = self._read_targets(X, y, sample_weight, multi_output=False)
         shape = len(data), len(losses)
-        weight = np.broadcast_to(data.weight[:, None], shape)
-        return self._fit_columns(data, losses, np.broadcast_to(data.y, shape), weight)
+        return losses, np.broadcast_to(data.y, shape), np.broadcast_to(weight[:, None], shape)
 
     def predict(self, X: Any) -> np.ndarray:
         """Quantiles for samples.

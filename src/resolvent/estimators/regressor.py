@@ -61,6 +61,13 @@ class AnyLossRegressor(MachineRegressor):
 
     loss: Any
 
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Data:
+        self._target_loss(self.loss)
+        return self._read_targets(X, y, sample_weight, multi_output=True)
+
+    def _columns(self, data: Data, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+        return self._loss, data.y, np.broadcast_to(weight[:, None], data.y.shape)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         positive = positive_targets(self.loss)
@@ -200,10 +207,7 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
         -------
         KernelRegressor
         """
-        loss = self._target_loss(self.loss)
-        data = self._read_targets(X, y, sample_weight, multi_output=True)
-        weight = np.broadcast_to(data.weight[:, None], data.y.shape)
-        return self._fit_columns(data, loss, data.y, weight)
+        return self._fit_data(self._read(X, y, sample_weight))
 
 
 def positive_targets(loss: Any) -> bool:

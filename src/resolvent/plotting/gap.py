@@ -1,4 +1,4 @@
-"""Pictures of a fit, in scikit-learn's Display convention; they need Matplotlib."""
+"""The Display of the duality gap."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from resolvent.plotting._pyplot import pyplot
 from resolvent.problem import EPS, Record, Solution
-
-__all__ = ["GapDisplay"]
 
 AXES = {"seconds": "Seconds", "iterations": "Iterations"}
 
@@ -143,12 +142,11 @@ class GapDisplay:
         GapDisplay
             The display itself, with `line_`, `ax_` and `figure_`.
         """
-        pyplot = _pyplot()
         if against not in AXES:
             raise ValueError(f"against={against!r} is unknown; choose one of {', '.join(AXES)}.")
         name = self.name if name is None else name
         if ax is None:
-            _, ax = pyplot.subplots()
+            _, ax = pyplot().subplots()
         column = 1 if against == "seconds" else 0
         style: dict[str, Any] = {"marker": ".", **kwargs}
         lines: list[Any] = []
@@ -183,13 +181,3 @@ def _curves(history: Iterable[Record]) -> list[np.ndarray]:
         # A gap of zero is one below rounding, and has no place on a logarithmic axis.
         runs[-1].append((record.iteration, record.seconds, max(float(relative.max()), EPS)))
     return [np.array(run).reshape(-1, 3) for run in runs]
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as pyplot
-    except ImportError as error:
-        raise ImportError(
-            "Drawing needs Matplotlib, which is not installed: pip install 'resolvent[plot]'."
-        ) from error
-    return pyplot

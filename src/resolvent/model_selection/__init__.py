@@ -1,0 +1,1 @@
+"""Model selection that shares the kernel: paths along C and cross-validation."""

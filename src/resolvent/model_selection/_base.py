@@ -1,0 +1,251 @@
+"""What the estimators with built-in cross-validation share."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, indexable
+
+from resolvent._threads import one_blas_thread
+from resolvent.estimators._base import Data, Machine
+from resolvent.estimators._compat import CallbackSupportMixin
+from resolvent.kernels import Linear, make_kernel
+from resolvent.model_selection.closed_form import has_closed_form
+from resolvent.model_selection.folds import read_folds
+from resolvent.model_selection.grid import as_Cs, as_gammas, has_gamma
+from resolvent.model_selection.kernels import SharedGrams
+from resolvent.model_selection.report import Reporter
+from resolvent.model_selection.results import choose, tabulate
+from resolvent.model_selection.scoring import HeldOutScorer
+from resolvent.model_selection.search import Search
+from resolvent.problem import Status
+
+# Of a time limit, how much the search may take; the rest is for the last fit.
+SEARCH_SHARE = 0.7
+# From this tolerance on the kernel matrix in single precision is exact enough.
+SINGLE = 1e-4
+
+
+class CrossValidated(CallbackSupportMixin, BaseEstimator):
+    """An estimator that chooses gamma and C by cross-validation on shared kernel matrices.
+
+    A subclass names the estimator that it tunes (`_tuned`); its parameters are those of that
+    estimator with `Cs` and `gammas` in place of `C` and `gamma`, and those of the search. As with
+    GridSearchCV the tags of that estimator, and no mixin, say whether it is a classifier.
+    """
+
+    _tuned: type[Machine]
+
+    def _plain(self) -> Any:
+        """Make the estimator to tune, with all parameters that this one has in common with it."""
+        common = self._tuned().get_params(deep=False).keys() & self.get_params(deep=False).keys()
+        return self._tuned(**{name: getattr(self, name) for name in common})
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Any:
+        """Search, choose, fit the winner on all samples."""
+        began = time.perf_counter()
+        self._check_parameters()
+        plain = self._plain()
+        data = plain._read(X, y, sample_weight)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(plain, name):
+                setattr(self, name, getattr(plain, name))
+        X, y, groups = indexable(X, np.asarray(y), groups)
+        folds = read_folds(self.cv, X, y, groups, data, is_classifier(self))
+        self.n_splits_ = len(folds)
+        tunes_gamma = has_gamma(getattr(plain, "kernel", None))
+        gammas = (
+            as_gammas(self.gammas, plain.kernel, data.X, data.weight).tolist()
+            if tunes_gamma
+            else [None]
+        )
+        Cs = as_Cs(self.Cs)
+        score = HeldOutScorer(
+            plain, self.scoring, data.X, y[data.kept], data.weight if self.weighted_scores else None
+        )
+        exact = self.search_tol is None
+        closed = has_closed_form(getattr(plain, "_loss", None), len(data), len(folds))
+        with one_blas_thread() as threads:
+            workers = threads if self.n_jobs in (None, -1) else self.n_jobs
+        report = Reporter(self, len(gammas) * len(Cs) * len(folds))
+        search = Search(
+            plain,
+            data,
+            folds,
+            score,
+            SharedGrams(
+                data.X,
+                lambda gamma: _kernel_of(plain, gamma),
+                gammas,
+                getattr(self, "memory_limit", None),
+                None if exact or closed or self.search_tol < SINGLE else "float32",
+                workers,
+            ),
+            Cs,
+            tol=plain.tol if self.search_tol is None else self.search_tol,
+            exact=exact,
+            closed=closed,
+            settings={
+                name: getattr(plain, name)
+                for name in ("fit_intercept", "solver", "max_iter", "random_state")
+            },
+            time_limit=None if self.time_limit is None else SEARCH_SHARE * self.time_limit,
+            watch=report,
+            see=self._see(data, folds, (len(gammas), len(Cs))),
+        )
+        table = search.run(workers)
+        report.end()
+        self.search_time_ = time.perf_counter() - began
+        self.interrupted_ = search.interrupted
+        self.cv_results_ = tabulate(table, gammas, Cs)
+        self.best_index_ = choose(table, gammas, Cs, self.rule)
+        self._say_what_is_missing(table, search)
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        if self.refit:
+            start = table.starts.get(divmod(self.best_index_, len(Cs)))
+            self._refit(plain, data, start, began)
+        if search.interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    def _see(self, data: Data, folds: Any, shape: tuple[int, int]) -> Any:
+        """Look at held-out scores as they come; not needed by most."""
+        return None
+
+    def _check_parameters(self) -> None:
+        """Refuse what would show only after the search."""
+        if self.rule not in ("best", "one_standard_error"):
+            raise ValueError(f"rule={self.rule!r} must be 'best' or 'one_standard_error'.")
+        if self.search_tol is not None and not 0 < self.search_tol < 1:
+            raise ValueError(
+                f"search_tol={self.search_tol!r} must be a relative gap between 0 and 1, or None "
+                "for tol itself."
+            )
+        jobs = self.n_jobs
+        if jobs is not None and (not isinstance(jobs, int) or jobs < -1 or jobs == 0):
+            raise ValueError(f"n_jobs={jobs!r} must be a number of threads, -1 or None.")
+
+    def _say_what_is_missing(self, table: Any, search: Search) -> None:
+        missing = np.count_nonzero(~table.complete)
+        short = np.count_nonzero(table.gaps.max(axis=2) > search.tol)
+        if short and not search.exact:
+            warnings.warn(
+                f"max_iter={self.max_iter} ended the search of {short} of {table.complete.size} "
+                f"pairs before search_tol={self.search_tol:g}; the largest relative gap is "
+                f"{np.nanmax(table.gaps):.2e}. Raise max_iter or search_tol.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        if missing and not search.interrupted:
+            warnings.warn(
+                f"time_limit={self.time_limit:g} s ended the search with {missing} of "
+                f"{table.complete.size} pairs of gamma and C missing; the best of the others was "
+                "chosen. Raise time_limit or narrow the grid.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def _refit(self, plain: Any, data: Data, start: Any, began: float) -> None:
+        """Fit the winner on all samples, to the full tolerance."""
+        plain.set_params(**self.best_params_)
+        if self.time_limit is not None:
+            left = self.time_limit - (time.perf_counter() - began)
+            plain.time_limit = max(left, 0.1 * self.time_limit)
+        if self.interrupted_:
+            plain.time_limit = 1.0  # whoever presses Ctrl-C does not want to wait
+        if start is not None:
+            plain.warm_start, plain._coef = True, start
+        try:
+            plain._fit_data(data)
+        except KeyboardInterrupt:
+            self.interrupted_ = True
+        plain.set_params(time_limit=self.time_limit, warm_start=False)
+        self.best_estimator_ = plain
+        if self.interrupted_ and plain.status_ == Status.INTERRUPTED:
+            raise KeyboardInterrupt
+
+    def _best(self) -> Any:
+        """Return the winner, fitted on all samples."""
+        check_is_fitted(self)
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError(
+                f"This {type(self).__name__} has refit=False, so it has no model to predict with: "
+                "fit one with best_params_, or set refit=True."
+            )
+        return self.best_estimator_
+
+    @property
+    def n_iter_(self) -> Any:
+        """Number of iterations of the last fit."""
+        return self._best().n_iter_
+
+    @property
+    def dual_gap_(self) -> Any:
+        """Duality gap of the last fit."""
+        return self._best().dual_gap_
+
+    @property
+    def status_(self) -> Status:
+        """Why the last fit stopped."""
+        return self._best().status_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predictions of the best estimator.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; for a precomputed kernel, its values against the training samples.
+
+        Returns
+        -------
+        ndarray
+        """
+        return self._best().predict(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Score of the best estimator by `scoring`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights.
+
+        Returns
+        -------
+        float
+        """
+        from sklearn.metrics import check_scoring
+
+        args = {} if sample_weight is None else {"sample_weight": sample_weight}
+        best = self._best()
+        return float(check_scoring(best, self.scoring)(best, X, y, **args))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        own = self._plain().__sklearn_tags__()
+        tags.input_tags, tags.target_tags = own.input_tags, own.target_tags
+        tags.estimator_type = own.estimator_type
+        tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
+        return tags
+
+
+def _kernel_of(plain: Any, gamma: Any) -> Any:
+    """Kernel of an estimator at a gamma, which may be None; None if it is precomputed."""
+    if not hasattr(plain, "kernel"):
+        return Linear()
+    if plain._is_precomputed():
+        return None
+    return make_kernel(
+        plain.kernel, gamma=1.0 if gamma is None else gamma, degree=plain.degree, coef0=plain.coef0
+    )

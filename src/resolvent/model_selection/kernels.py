@@ -1,0 +1,146 @@
+"""Kernel matrices of a search: one for each gamma, for all folds, classes and C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from resolvent._threads import run
+from resolvent.grams import Gram, RowGram, gram
+from resolvent.grams.base import CHUNK_WORK, read_only
+from resolvent.grams.memory import parse_memory
+from resolvent.grams.rows import TILE_COLUMNS, TILE_ROWS
+from resolvent.kernels import RBF, Kernel, Points
+
+
+class SharedGrams:
+    """Makes the kernel matrix of each gamma once and drops it after its last use.
+
+    Parameters
+    ----------
+    X : array-like
+        The samples; the matrix itself if the kernel is precomputed.
+    make_kernel : callable
+        The kernel of a gamma; None if it is precomputed.
+    gammas : list
+        The values.
+    memory_limit : int, str or None
+        For kernel matrices, and for the squared distances that they have in common if these fit.
+    dtype : {None, "float32", "float64"}
+        Precision; None is that of X.
+    workers : int
+        How many matrices may be in use at a time.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        make_kernel: Callable[[Any], Kernel | None],
+        gammas: list[Any],
+        memory_limit: Any,
+        dtype: Any,
+        workers: int,
+    ) -> None:
+        self.X, self.make_kernel, self.gammas, self.dtype = X, make_kernel, gammas, dtype
+        self.left = [0] * len(gammas)
+        self.made: dict[int, Gram] = {}
+        self.lock = Lock()
+        self.limit = parse_memory(memory_limit)
+        self.live = min(workers, len(gammas))
+        self.distances: np.ndarray | None = None
+        self.largest: Any = max(gammas) if gammas[0] is not None else None
+        self._share_distances()
+
+    def expect(self, g: int, uses: int) -> None:
+        """Say how often the matrix of gamma number g will be taken."""
+        self.left[g] = uses
+
+    def take(self, g: int) -> Gram:
+        """Take the kernel matrix of gamma number g for one use."""
+        with self.lock:
+            if g not in self.made:
+                self.made[g] = self._make(g)
+            return self.made[g]
+
+    def give_back(self, g: int) -> None:
+        """Say that one use of it is over."""
+        with self.lock:
+            self.left[g] -= 1
+            if self.left[g] == 0:
+                self.made.pop(g, None)
+
+    def _make(self, g: int) -> Gram:
+        kernel = self.make_kernel(self.gammas[g])
+        if self.distances is not None:
+            return ExponentialGram(self.distances, self.gammas[g] / self.largest)
+        return gram(
+            self.X,
+            "precomputed" if kernel is None else kernel,
+            memory_limit=max(1, self.limit // self.live),
+            dtype=None if kernel is None else self.dtype,
+        )
+
+    def _share_distances(self) -> None:
+        """Compute all squared distances, times the largest gamma, where they fit beside K."""
+        if len(self.gammas) < 2 or not isinstance(self.make_kernel(self.largest), RBF):
+            return
+        points = Points(self.X, self.dtype)
+        n = len(points)
+        if (1 + self.live) * n * n * points.dtype.itemsize > self.limit:
+            return
+        self.distances = np.empty((n, n), points.dtype)
+
+        def fill(rows: slice, columns: slice) -> None:
+            assert self.distances is not None
+            with np.errstate(over="ignore", invalid="ignore"):
+                tile = points.take(rows).sq_distances(points.take(columns), scale=self.largest)
+            self.distances[rows, columns] = tile
+            if rows != columns:
+                self.distances[columns, rows] = tile.T
+
+        run(fill, _tiles(n, TILE_COLUMNS // 4, lower=True), parallel=True)
+        np.fill_diagonal(self.distances, 0.0)
+        if not np.isfinite(self.distances).all():
+            self.distances = None  # the kernel's own way says what is wrong
+
+
+class ExponentialGram(RowGram):
+    """The matrix exp(-factor D) of given distances, stored."""
+
+    def __init__(self, distances: np.ndarray, factor: float) -> None:
+        self.n = self.row_cost = n = len(distances)
+        self.dtype = distances.dtype
+        self.diagonal = np.ones(n)
+        matrix = np.empty_like(distances)
+
+        def fill(rows: slice, columns: slice) -> None:
+            tile = matrix[rows, columns]
+            np.multiply(distances[rows, columns], -factor, out=tile)
+            np.exp(tile, out=tile)
+
+        run(fill, _tiles(n, TILE_ROWS), parallel=True)
+        self.matrix = read_only(matrix)
+        self._slot = np.arange(n)
+        self._part = max(1, CHUNK_WORK // n)
+
+    def fetch(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """All rows are there."""
+        return self.matrix, self._slot
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Submatrix in float64."""
+        return self.matrix[np.ix_(rows, columns)].astype(np.float64, copy=False)
+
+
+def _tiles(n: int, size: int, lower: bool = False) -> list[tuple[slice, slice]]:
+    """Cut an n x n matrix into tiles; of a symmetric one only those on and below the diagonal."""
+    starts = range(0, n, size)
+    return [
+        (slice(r, r + size), slice(c, c + size))
+        for r in starts
+        for c in starts
+        if not lower or c <= r
+    ]

@@ -1,0 +1,307 @@
+"""Linear models that choose C by cross-validation; the kernel matrix is never formed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from resolvent.estimators._compat import with_callbacks
+from resolvent.estimators.linear import LinearClassifier, LinearRegressor
+from resolvent.model_selection._base import CrossValidated
+from resolvent.model_selection.kernel import CrossValidatedClassifier
+
+
+class Weights:
+    """The weights of the best estimator."""
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the features."""
+        return self._best().coef_  # type: ignore[attr-defined]
+
+    @property
+    def intercept_(self) -> Any:
+        """Offset."""
+        return self._best().intercept_  # type: ignore[attr-defined]
+
+
+class LinearClassifierCV(Weights, CrossValidatedClassifier):
+    """Linear classifier with any loss whose C is chosen by cross-validation.
+
+    Folds and classes are followed along C, each solution started from the one before. The winner is
+    fitted on all samples to the full tolerance, with its certificate.
+
+    Parameters
+    ----------
+    loss : str or loss, default="hinge"
+        As in :class:`resolvent.KernelClassifier`.
+    Cs : int or array-like, default=10
+        Values of C; a number is so many of them from 0.01 to 1000.
+    fit_intercept : bool, default=True
+        Whether to add an unpenalised offset.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of C for the classes; "balanced" is by the samples of each fold.
+    cv : int, splitter or iterable, default=5
+        Folds, as in scikit-learn; a number means stratified folds.
+    scoring : str, callable or None, default=None
+        Score of a fold, by any of scikit-learn's names or a function of an estimator, samples and
+        targets; None is accuracy.
+    rule : {"best", "one_standard_error"}, default="best"
+        The pair with the best mean score, or the one with the smallest C whose mean is within one
+        standard error of it.
+    refit : bool, default=True
+        Whether to fit the chosen pair on all samples.
+    weighted_scores : bool, default=True
+        Whether `sample_weight` counts in the scores too, where the scorer takes weights.
+    search_tol : float or None, default=0.01
+        Relative gap of the problems of the search; pairs that are nearly the best are solved again
+        to a tenth of it. None is `tol`, each problem certified from scratch.
+    n_jobs : int or None, default=None
+        Number of threads that work on folds at a time; None and -1 are all that BLAS would use.
+    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+        The algorithm.
+    tol : float, default=1e-5
+        Relative duality gap of the last fit.
+    max_iter : int or None, default=None
+        Largest number of iterations of each problem; None is the solver's default.
+    time_limit : float or None, default=None
+        Seconds for everything; the best of what was reached is fitted.
+    random_state : int, RandomState or None, default=None
+        Seed of the order of updates; None is a fixed seed.
+    verbose : int, default=0
+        Whether to report progress through the logger "resolvent".
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen C.
+    best_score_ : float
+        Its mean score on held-out samples.
+    best_index_ : int
+        Its index in `cv_results_`.
+    best_estimator_ : LinearClassifier
+        The model, fitted with them on all samples, with its certificate; none if not `refit`.
+    cv_results_ : dict
+        As GridSearchCV's: parameters, the score of each fold, their mean, standard deviation and
+        rank; and "max_relative_gap", the largest duality gap among the folds.
+    n_splits_ : int
+        Number of folds.
+    dual_gap_, status_, n_iter_
+        Those of `best_estimator_`.
+    search_time_ : float
+        Seconds that the search took.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from resolvent import LinearClassifierCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LinearClassifierCV(loss="logistic", Cs=3).fit(scale(X), y)
+    >>> bool(model.best_score_ > 0.96)
+    True
+    """
+
+    _tuned = LinearClassifier
+
+    def __init__(
+        self,
+        loss: Any = "hinge",
+        *,
+        Cs: Any = 10,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        cv: Any = 5,
+        scoring: Any = None,
+        rule: str = "best",
+        refit: bool = True,
+        weighted_scores: bool = True,
+        search_tol: float | None = 0.01,
+        n_jobs: int | None = None,
+        solver: str = "auto",
+        tol: float = 1e-5,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.Cs = Cs
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.refit = refit
+        self.weighted_scores = weighted_scores
+        self.search_tol = search_tol
+        self.n_jobs = n_jobs
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> LinearClassifierCV:
+        """Choose by cross-validation and fit.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights; 2 is the sample given twice, 0 the sample absent.
+        groups : array-like of shape (n_samples,), optional
+            Groups of samples, for splitters that keep groups together.
+
+        Returns
+        -------
+        LinearClassifierCV
+        """
+        return self._fit(X, y, sample_weight, groups)
+
+
+class LinearRegressorCV(Weights, CrossValidated):
+    """Linear regressor with any loss whose C is chosen by cross-validation.
+
+    Folds and targets are followed along C, each solution started from the one before; the squared
+    loss has its folds in closed form. The winner is fitted on all samples to the full tolerance,
+    with its certificate.
+
+    Parameters
+    ----------
+    loss : str or loss, default="squared"
+        As in :class:`resolvent.KernelRegressor`; the squared loss has its folds in closed form up
+        to 3,000 samples, leave-one-out at any number.
+    Cs : int or array-like, default=10
+        Values of C; a number is so many of them from 0.01 to 1000.
+    fit_intercept : bool, default=True
+        Whether to add an unpenalised offset.
+    cv : int, splitter or iterable, default=5
+        Folds, as in scikit-learn; a number means folds of consecutive samples.
+    scoring : str, callable or None, default=None
+        Score of a fold, by any of scikit-learn's names or a function of an estimator, samples and
+        targets; None is R2.
+    rule : {"best", "one_standard_error"}, default="best"
+        The pair with the best mean score, or the one with the smallest C whose mean is within one
+        standard error of it.
+    refit : bool, default=True
+        Whether to fit the chosen pair on all samples.
+    weighted_scores : bool, default=True
+        Whether `sample_weight` counts in the scores too, where the scorer takes weights.
+    search_tol : float or None, default=0.01
+        Relative gap of the problems of the search; pairs that are nearly the best are solved again
+        to a tenth of it. None is `tol`, each problem certified from scratch.
+    n_jobs : int or None, default=None
+        Number of threads that work on folds at a time; None and -1 are all that BLAS would use.
+    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+        The algorithm.
+    tol : float, default=1e-5
+        Relative duality gap of the last fit.
+    max_iter : int or None, default=None
+        Largest number of iterations of each problem; None is the solver's default.
+    time_limit : float or None, default=None
+        Seconds for everything; the best of what was reached is fitted.
+    random_state : int, RandomState or None, default=None
+        Seed of the order of updates; None is a fixed seed.
+    verbose : int, default=0
+        Whether to report progress through the logger "resolvent".
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen C.
+    best_score_ : float
+        Its mean score on held-out samples.
+    best_index_ : int
+        Its index in `cv_results_`.
+    best_estimator_ : LinearRegressor
+        The model, fitted with them on all samples, with its certificate; none if not `refit`.
+    cv_results_ : dict
+        As GridSearchCV's: parameters, the score of each fold, their mean, standard deviation and
+        rank; and "max_relative_gap", the largest duality gap among the folds.
+    n_splits_ : int
+        Number of folds.
+    dual_gap_, status_, n_iter_
+        Those of `best_estimator_`.
+    search_time_ : float
+        Seconds that the search took.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from resolvent import LinearRegressorCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LinearRegressorCV(loss="absolute", Cs=[1.0, 10.0, 100.0]).fit(X, y)
+    >>> model.best_estimator_.status_.name
+    'CONVERGED'
+    """
+
+    _tuned = LinearRegressor
+
+    def __init__(
+        self,
+        loss: Any = "squared",
+        *,
+        Cs: Any = 10,
+        fit_intercept: bool = True,
+        cv: Any = 5,
+        scoring: Any = None,
+        rule: str = "best",
+        refit: bool = True,
+        weighted_scores: bool = True,
+        search_tol: float | None = 0.01,
+        n_jobs: int | None = None,
+        solver: str = "auto",
+        tol: float = 1e-5,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.Cs = Cs
+        self.fit_intercept = fit_intercept
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.refit = refit
+        self.weighted_scores = weighted_scores
+        self.search_tol = search_tol
+        self.n_jobs = n_jobs
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> LinearRegressorCV:
+        """Choose by cross-validation and fit.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights; 2 is the sample given twice, 0 the sample absent.
+        groups : array-like of shape (n_samples,), optional
+            Groups of samples, for splitters that keep groups together.
+
+        Returns
+        -------
+        LinearRegressorCV
+        """
+        return self._fit(X, y, sample_weight, groups)

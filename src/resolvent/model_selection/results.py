@@ -1,0 +1,56 @@
+"""From the table of a search to `cv_results_` and the choice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from resolvent.model_selection.search import Table
+from resolvent.problem import Array
+
+
+def tabulate(table: Table, gammas: list[Any], Cs: Array) -> dict[str, Any]:
+    """Arrange the table as scikit-learn's GridSearchCV does: one entry for each pair."""
+    pairs = [(gamma, C) for gamma in gammas for C in Cs.tolist()]
+    folds = table.scores.reshape(len(pairs), -1)
+    results: dict[str, Any] = {}
+    params: list[dict[str, float]] = []
+    for gamma, C in pairs:
+        params.append({"C": C} if gamma is None else {"gamma": gamma, "C": C})
+    for name in params[0]:
+        values = np.array([p[name] for p in params])
+        results[f"param_{name}"] = np.ma.masked_array(values, mask=np.zeros(len(pairs), bool))
+    results["params"] = params
+    for k in range(folds.shape[1]):
+        results[f"split{k}_test_score"] = folds[:, k]
+    means = folds.mean(axis=1)
+    results["mean_test_score"] = means
+    results["std_test_score"] = folds.std(axis=1)
+    known = np.where(np.isnan(means), -np.inf, means)
+    results["rank_test_score"] = np.array([1 + np.sum(known > m) for m in known], dtype=np.int32)
+    results["max_relative_gap"] = table.gaps.reshape(len(pairs), -1).max(axis=1)
+    return results
+
+
+def choose(table: Table, gammas: list[Any], Cs: Array, rule: str) -> int:
+    """Index of the chosen pair.
+
+    The best mean score, the smallest C and then gamma among equals; by the rule of one standard
+    error the smallest C, then the smallest gamma, whose mean is within one standard error of it.
+    """
+    means = np.where(table.complete & ~np.isnan(table.means), table.means, -np.inf)
+    if not np.isfinite(means.max()):
+        if table.complete.any():
+            raise ValueError(
+                "The scores are not numbers: scoring is not defined on these folds (r2 needs two "
+                "samples in each); choose another, such as 'neg_mean_squared_error'."
+            )
+        return int(len(gammas) // 2 * len(Cs) + len(Cs) // 2)  # nothing is known: the middle
+    bar = means.max()
+    if rule == "one_standard_error":
+        folds = table.scores[np.unravel_index(means.argmax(), means.shape)]
+        bar -= folds.std(ddof=1 if len(folds) > 1 else 0) / np.sqrt(len(folds))
+    good = np.argwhere(means >= bar)
+    g, i = min(good.tolist(), key=lambda cell: (cell[1], cell[0]))
+    return int(g * len(Cs) + i)

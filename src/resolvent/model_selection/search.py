@@ -1,0 +1,287 @@
+"""The search: every gamma, fold and C, with what they share computed once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from resolvent._threads import one_blas_thread, run
+from resolvent.estimators._base import Data, Machine
+from resolvent.grams import Gram
+from resolvent.model_selection.closed_form import SquaredFolds
+from resolvent.model_selection.folds import Fold
+from resolvent.model_selection.follow import Stage, follow
+from resolvent.model_selection.kernels import SharedGrams
+from resolvent.model_selection.scoring import HeldOutScorer
+from resolvent.problem import Array
+
+REFINE_BY = 0.1  # near-ties are solved again to this fraction of the tolerance
+MOST_REFINED = 12  # cells that are solved again, at most
+
+
+class StoppedError(Exception):
+    """The search is to end: its time is over, or it was interrupted."""
+
+
+@dataclass
+class Table:
+    """What a search has found: a row for each gamma, a column for each C, then one for each fold.
+
+    What was not reached is NaN.
+    """
+
+    scores: Array
+    gaps: Array  # relative duality gaps, the largest of a fold's problems
+    starts: dict[tuple[int, int], Array] = field(default_factory=dict)  # sums of coefficients
+
+    @classmethod
+    def empty(cls, *shape: int) -> Table:
+        """Nothing is known yet."""
+        return cls(np.full(shape, np.nan), np.full(shape, np.nan))
+
+    @property
+    def means(self) -> Array:
+        """Mean score of each cell; NaN where a fold is missing."""
+        return self.scores.mean(axis=2)
+
+    @property
+    def complete(self) -> Any:
+        """Which cells have a score from every fold."""
+        return np.isfinite(self.gaps).all(axis=2)
+
+
+class Search:
+    """All problems of a search over gamma and C.
+
+    Parameters
+    ----------
+    estimator : Machine
+        The estimator to tune, which has read the data.
+    data : Data
+        The samples that take part.
+    folds : list of Fold
+        Which of them each fold learns from and is scored on.
+    score : HeldOutScorer
+        Scores of held-out samples.
+    grams : SharedGrams
+        The kernel matrices.
+    Cs : ndarray
+        Values of C, increasing.
+    tol : float
+        Relative gap of each problem.
+    exact : bool
+        Whether each problem is certified from scratch.
+    closed : bool
+        Whether the folds are solved in closed form.
+    settings : dict
+        Passed on to :func:`resolvent.solve`.
+    watch : callable
+        Called as ``watch(table)`` when a fold has reached a C; a true result ends the search.
+    see : callable or None
+        Called as ``see(g, i, k, scores)`` with the held-out scores themselves.
+    """
+
+    def __init__(
+        self,
+        estimator: Machine,
+        data: Data,
+        folds: list[Fold],
+        score: HeldOutScorer,
+        grams: SharedGrams,
+        Cs: Array,
+        *,
+        tol: float,
+        exact: bool,
+        closed: bool,
+        settings: dict[str, Any],
+        time_limit: float | None,
+        watch: Callable[[Table], bool],
+        see: Callable[[int, int, int, Array], None] | None = None,
+    ) -> None:
+        self.estimator, self.data, self.folds, self.score = estimator, data, folds, score
+        self.grams, self.Cs, self.settings = grams, Cs, settings
+        self.tol, self.exact = tol, exact
+        self.watch, self.see = watch, see
+        self.table = Table.empty(len(grams.gammas), len(Cs), len(folds))
+        self.deadline = np.inf if time_limit is None else time.perf_counter() + time_limit
+        self.stopped = False
+        self.interrupted = False
+        self.lock = Lock()
+        self.closed = closed
+
+    def run(self, workers: int | None) -> Table:
+        """Search all cells, then solve again those that may be the best."""
+        n = len(self.grams.gammas)
+        # From the middle of the grid outwards: if the time is short, the best is likely there.
+        order = sorted(range(n), key=lambda g: abs(g - (n - 1) / 2))
+        parts = [None] if self.closed else list(range(len(self.folds)))
+        tasks = [(g, k) for g in order for k in parts]
+        for g in order:
+            self.grams.expect(g, len(parts))
+        self._run(self._task, tasks, workers)
+        if not self.exact and not self.closed:
+            self._refine(workers)
+        return self.table
+
+    def _run(self, function: Callable[..., None], tasks: list[Any], workers: int | None) -> None:
+        def guarded(*task: Any) -> None:
+            if self.stopped:
+                return
+            try:
+                function(*task)
+            except StoppedError:
+                self.stopped = True
+            except BaseException:
+                self.stopped = True  # the other threads end at their next pause
+                raise
+
+        try:
+            with one_blas_thread():
+                run(guarded, tasks, parallel=workers != 1, most=workers)
+        except KeyboardInterrupt:
+            self.stopped = self.interrupted = True
+
+    def pause(self) -> None:
+        """Let a stop take effect."""
+        if self.stopped or time.perf_counter() > self.deadline:
+            raise StoppedError
+
+    # ---- one fold at a time -----------------------------------------------------------------
+
+    def _task(self, g: int, k: int | None) -> None:
+        gram = self.grams.take(g)
+        try:
+            if k is None:
+                self._all_folds(g, gram)
+            else:
+                indices = range(len(self.Cs))
+                for i, stage in zip(indices, self._stages(gram, k, self.Cs), strict=True):
+                    self._note(g, i, k, stage)
+        finally:
+            self.grams.give_back(g)
+
+    def _stages(
+        self, gram: Gram, k: int, Cs: Array, start: Array | None = None, tol: float | None = None
+    ) -> Iterator[Stage]:
+        """Solutions of a fold along C; problems that have one class only are constants."""
+        losses, targets, weights = self.estimator._columns(
+            self.data, self.folds[k].weights(self.data)
+        )
+        alive, constant = self._alive(k, targets, weights)
+        several = isinstance(losses, list)
+        stages = follow(
+            [loss for loss, yes in zip(losses, alive, strict=True) if yes] if several else losses,
+            gram,
+            targets[:, alive],
+            weights[:, alive],
+            Cs,
+            None if start is None else start[:, alive],
+            self.pause,
+            tol=self.tol if tol is None else tol,
+            exact=self.exact,
+            **self.settings,
+        )
+        for stage in stages:
+            if alive.all():
+                yield stage
+                continue
+            coef, fitted = np.zeros(targets.shape), np.empty(targets.shape)
+            coef[:, alive], fitted[:, alive] = stage.coef, stage.fitted
+            # beyond what any class that the fold has seen can reach
+            fitted[:, ~alive] = constant[~alive] * (1.0 + np.abs(stage.fitted).max())
+            yield Stage(coef, fitted, stage.gap)
+
+    def _alive(self, k: int, targets: Array, weights: Array) -> tuple[Any, Any]:
+        """Which problems of a fold are problems, and the side that the others are on."""
+        m = targets.shape[1]
+        if self.data.codes is None:
+            return np.ones(m, dtype=bool), np.zeros(m)
+        inside = weights > 0
+        up, down = (inside & (targets > 0)).any(axis=0), (inside & (targets < 0)).any(axis=0)
+        alive = up & down
+        if not alive.any():
+            raise ValueError(
+                f"Fold {k} of cv learns from samples of one class only; use stratified folds, or "
+                "fewer of them."
+            )
+        return alive, up * 1.0 - down * 1.0
+
+    def _note(self, g: int, i: int, k: int, stage: Stage) -> None:
+        test = self.folds[k].test
+        self._enter(g, i, k, stage.fitted[test], float(stage.gap.max()), stage.coef)
+
+    def _enter(
+        self, g: int, i: int, k: int, held: Array, gap: float, coef: Array | None = None
+    ) -> None:
+        """Score held-out samples and write it down; one thread at a time."""
+        with self.lock:
+            if self.see is not None:
+                self.see(g, i, k, held)
+            self.table.scores[g, i, k] = self.score(self.folds[k].test, held)
+            self.table.gaps[g, i, k] = gap
+            if coef is not None:
+                self._keep_start(g, i, k, coef)
+            self.stopped |= self.watch(self.table)
+
+    def _keep_start(self, g: int, i: int, k: int, coef: Array) -> None:
+        """Add to the sum over folds, from which the cell can be solved again."""
+        starts = self.table.starts
+        starts[g, i] = starts.get((g, i), 0.0) + coef / max(1, len(self.folds) - 1)
+        done = [j for j in range(len(self.Cs)) if self.table.complete[g, j]]
+        # Only the best three of each gamma may be needed again.
+        for j in sorted(done, key=lambda j: -self.table.means[g, j])[3:]:
+            starts.pop((g, j), None)
+
+    # ---- closed form --------------------------------------------------------------------------
+
+    def _all_folds(self, g: int, gram: Gram) -> None:
+        folds = []
+        for fold in self.folds:
+            out = np.setdiff1d(np.arange(len(self.data)), fold.train)
+            folds.append((out, np.searchsorted(out, fold.test)))
+        _, targets, _ = self.estimator._columns(self.data, self.data.weight)
+        self.pause()
+        squared = SquaredFolds(gram, targets, self.data.weight, self.settings["fit_intercept"])
+        for i, C in enumerate(self.Cs):
+            for k, held in enumerate(squared.held_out(C, folds)):
+                self.pause()
+                self._enter(g, i, k, held, 0.0)
+
+    # ---- near-ties ------------------------------------------------------------------------------
+
+    def _refine(self, workers: int | None) -> None:
+        """Solve cells again, more exactly, until none that was not can be the best.
+
+        That is judged by how much the scores of those that were solved again have changed.
+        """
+        refined: set[tuple[int, int]] = set()
+        change = 0.0
+        while not self.stopped and len(refined) < MOST_REFINED:
+            means = np.where(self.table.complete, self.table.means, -np.inf)
+            near = np.argwhere(means >= means.max() - change)
+            todo = [(int(g), int(i)) for g, i in near if (g, i) in self.table.starts]
+            todo = sorted(set(todo) - refined, key=lambda cell: -means[cell])
+            if not np.isfinite(means.max()) or not todo:
+                return
+            cell = todo[0]
+            self.grams.expect(cell[0], len(self.folds))
+            tasks = [(*cell, k, self.table.starts[cell]) for k in range(len(self.folds))]
+            self._run(self._again, tasks, workers)
+            refined.add(cell)
+            if not self.stopped:
+                change = max(change, abs(self.table.means[cell] - means[cell]))
+
+    def _again(self, g: int, i: int, k: int, start: Array) -> None:
+        gram = self.grams.take(g)
+        try:
+            Cs = self.Cs[i : i + 1]
+            for stage in self._stages(gram, k, Cs, start, REFINE_BY * self.tol):
+                test = self.folds[k].test
+                self._enter(g, i, k, stage.fitted[test], float(stage.gap.max()))
+        finally:
+            self.grams.give_back(g)
