@@ -16,7 +16,7 @@ from resolvent.grams.memory import parse_memory
 from resolvent.kernels import Kernel
 from resolvent.kernels.points import Points, check_dtype, split
 
-__all__ = ["ComputedGram", "DenseGram", "RowGram", "RowPanel"]
+__all__ = ["ComputedGram", "DenseGram", "RowGram", "RowPanel", "StoredGram"]
 
 # Work on K goes by tiles of so many rows and columns: large enough for BLAS to be at its best,
 # small enough that the passes over a tile find it in the cache and Ctrl-C need not wait.
@@ -148,7 +148,28 @@ def gather(rows: np.ndarray, where: np.ndarray, columns: np.ndarray) -> np.ndarr
     return out
 
 
-class DenseGram(RowGram):
+class StoredGram(RowGram):
+    """A contiguous matrix that lies in memory and is known to be a kernel matrix."""
+
+    def __init__(self, matrix: np.ndarray, diagonal: np.ndarray) -> None:
+        self.matrix, self.diagonal = read_only(matrix), diagonal
+        self.n = self.row_cost = len(matrix)
+        self.dtype = matrix.dtype
+        self._slot = np.arange(self.n)
+        self._part = max(1, CHUNK_WORK // self.n)
+
+    @property
+    def capacity(self) -> int:
+        return self.n
+
+    def fetch(self, index: np.ndarray, most: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        return self.matrix, self._slot
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return self.matrix[np.ix_(rows, columns)].astype(np.float64, copy=False)
+
+
+class DenseGram(StoredGram):
     """A kernel matrix that is given, in memory or in a memory-mapped file.
 
     The matrix is not copied if it is contiguous and of float32 or float64. All of it is read once,
@@ -174,25 +195,11 @@ class DenseGram(RowGram):
         if dtype is None:
             dtype = np.float32 if matrix.dtype == np.float32 else np.float64
         matrix = matrix.astype(check_dtype(dtype), copy=False)
-        self.diagonal = checked_diagonal(matrix.diagonal())
-        _check_symmetric(matrix, float(self.diagonal.max()))
+        diagonal = checked_diagonal(matrix.diagonal())
+        _check_symmetric(matrix, float(diagonal.max()))
         if matrix.flags.f_contiguous:
             matrix = matrix.T  # K is symmetric
-        self.matrix = read_only(np.ascontiguousarray(matrix))
-        self.n = self.row_cost = len(matrix)
-        self.dtype = matrix.dtype
-        self._slot = np.arange(self.n)
-        self._part = max(1, CHUNK_WORK // self.n)
-
-    @property
-    def capacity(self) -> int:
-        return self.n
-
-    def fetch(self, index: np.ndarray, most: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        return self.matrix, self._slot
-
-    def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        return self.matrix[np.ix_(rows, columns)].astype(np.float64, copy=False)
+        super().__init__(np.ascontiguousarray(matrix), diagonal)
 
 
 def _check_symmetric(K: np.ndarray, largest: float) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from resolvent._threads import run
-from resolvent.grams import Gram, RowGram, gram
-from resolvent.grams.base import CHUNK_WORK, read_only
+from resolvent.grams import Gram, gram
 from resolvent.grams.memory import parse_memory
-from resolvent.grams.rows import TILE_COLUMNS, TILE_ROWS
+from resolvent.grams.rows import TILE_COLUMNS, TILE_ROWS, StoredGram
 from resolvent.kernels import RBF, Kernel, Points
+from resolvent.kernels.exponential import exp_not_positive
 
 
 class SharedGrams:
@@ -75,7 +75,7 @@ class SharedGrams:
     def _make(self, g: int) -> Gram:
         kernel = self.make_kernel(self.gammas[g])
         if self.distances is not None:
-            return ExponentialGram(self.distances, self.gammas[g] / self.largest)
+            return _exponential(self.distances, self.gammas[g] / self.largest)
         return gram(
             self.X,
             "precomputed" if kernel is None else kernel,
@@ -107,32 +107,17 @@ class SharedGrams:
             self.distances = None  # the kernel's own way says what is wrong
 
 
-class ExponentialGram(RowGram):
-    """The matrix exp(-factor D) of given distances, stored."""
+def _exponential(distances: np.ndarray, factor: float) -> StoredGram:
+    """Make the matrix exp(-factor D) of given distances."""
+    matrix = np.empty_like(distances)
 
-    def __init__(self, distances: np.ndarray, factor: float) -> None:
-        self.n = self.row_cost = n = len(distances)
-        self.dtype = distances.dtype
-        self.diagonal = np.ones(n)
-        matrix = np.empty_like(distances)
+    def fill(start: int) -> None:
+        rows = matrix[start : start + TILE_ROWS]
+        np.multiply(distances[start : start + TILE_ROWS], -factor, out=rows)
+        exp_not_positive(rows)
 
-        def fill(rows: slice, columns: slice) -> None:
-            tile = matrix[rows, columns]
-            np.multiply(distances[rows, columns], -factor, out=tile)
-            np.exp(tile, out=tile)
-
-        run(fill, _tiles(n, TILE_ROWS), parallel=True)
-        self.matrix = read_only(matrix)
-        self._slot = np.arange(n)
-        self._part = max(1, CHUNK_WORK // n)
-
-    def fetch(self, index: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """All rows are there."""
-        return self.matrix, self._slot
-
-    def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Submatrix in float64."""
-        return self.matrix[np.ix_(rows, columns)].astype(np.float64, copy=False)
+    run(fill, [(start,) for start in range(0, len(matrix), TILE_ROWS)], parallel=True)
+    return StoredGram(matrix, np.ones(len(matrix)))
 
 
 def _tiles(n: int, size: int, lower: bool = False) -> list[tuple[slice, slice]]:
