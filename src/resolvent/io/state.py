@@ -22,7 +22,7 @@ from resolvent.io.values import decode, encode
 from resolvent.kernels import Kernel
 from resolvent.problem import Record, Status
 
-__all__ = ["ESTIMATORS", "estimator_class", "extract", "restore"]
+__all__ = ["ESTIMATORS", "estimator_class", "extract", "restore", "restore_support"]
 
 # The closed table: a file names one of these, and nothing else is ever imported for it.
 ESTIMATORS = {
@@ -241,10 +241,10 @@ def _restore_expansion(model: Any, header: dict[str, Any], reader: Reader) -> No
             counts = reader.read("n_support", ("classes",), INTEGERS)
             if (counts < 0).any() or counts.sum() != len(coef):
                 raise ModelFileError("The file is damaged: n_support does not add up.")
-            _restore_support(model, kernel)
+            restore_support(model, kernel)
             model._arrange(np.repeat(np.arange(len(counts)), counts))
         case "SVR":
-            _restore_support(model, kernel)
+            restore_support(model, kernel)
             model.n_support_ = np.array([len(coef)], dtype=np.int32)
             model.dual_coef_, model.intercept_ = coef.T, intercept
         case "KernelRidge":
@@ -257,7 +257,8 @@ def _restore_expansion(model: Any, header: dict[str, Any], reader: Reader) -> No
             model.dual_coef_, model.intercept_ = coef.T, intercept
 
 
-def _restore_support(model: Any, kernel: Kernel | None) -> None:
+def restore_support(model: Any, kernel: Kernel | None) -> None:
+    """Set what SVC and SVR know of their kernel."""
     model._kernel = kernel
     model._gamma = getattr(kernel, "gamma", 0.0)
     model.shape_fit_ = (model._n_given, model.n_features_in_)
