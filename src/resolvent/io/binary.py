@@ -131,6 +131,12 @@ def _check_sizes(stream: BinaryIO, source: str) -> None:
                     else np.lib.format.read_array_header_2_0
                 )
                 shape, _, dtype = read(member)
+                if dtype.hasobject:
+                    raise DataFileError(
+                        f"the array {info.filename!r} holds Python objects, which could run code; "
+                        "save it as numbers or strings.",
+                        source,
+                    )
                 size = math.prod(shape) * dtype.itemsize
                 if size + member.tell() != info.file_size:
                     raise DataFileError(

@@ -53,16 +53,16 @@ def read_delimited(
     -------
     Table
     """
-    words = set(words)
+    as_words = set(words)
     while True:
         stream.seek(0)
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         try:
-            table = _read(text, source, delimiter, words)
+            table = _read(text, source, delimiter, as_words)
             break
         except _NotNumbersError as found:
             # Again, with that column as words: numbers forget how they were spelled.
-            words.add(str(found))
+            as_words.add(str(found))
         except UnicodeDecodeError as error:
             raise DataFileError(
                 f"is not text in UTF-8: byte {error.object[error.start]:#04x} "
