@@ -1,0 +1,335 @@
+"""What the commands do."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+from sklearn.exceptions import ConvergenceWarning
+
+from resolvent.cli import models
+from resolvent.cli.output import Code, Output, uninterrupted
+from resolvent.cli.progress import watched
+from resolvent.cli.scores import Evaluation, certificate, describe, evaluate
+from resolvent.io.atomic import write_atomically
+from resolvent.io.errors import DataFileError
+from resolvent.io.libsvm import looks_like_libsvm, write_libsvm
+from resolvent.io.model_file import save
+from resolvent.io.tabular import TabularModel
+from resolvent.losses import as_loss
+
+__all__ = ["run_convert", "run_evaluate", "run_fit", "run_inspect", "run_predict"]
+
+
+@contextlib.contextmanager
+def limited(threads: int | None) -> Iterator[None]:
+    """Let computations use so many threads."""
+    if threads is None:
+        yield
+        return
+    import scipy.linalg  # noqa: F401 (its BLAS is limited only once it is loaded)
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(threads):
+        yield
+
+
+def name_of(data: str) -> str:
+    """Name a file of data without its endings."""
+    name = "stdin" if data == "-" else Path(data).name
+    for ending in (".gz", ".bz2", ".xz"):
+        name = name.removesuffix(ending)
+    return Path(name).stem or name
+
+
+# ---- fit ------------------------------------------------------------------------------------
+
+
+def run_fit(output: Output, data: str, model: Path | None, **options: Any) -> None:
+    """Fit, save, report; the exit code says whether the tolerance was reached."""
+    path = Path(f"{name_of(data)}.model") if model is None else model
+    report = options["report"]
+    training, loss, quantiles = prepare(data, path, options)
+    estimator = models.make_estimator(training, loss, quantiles, options)
+    output.say(introduction(training, estimator, options))
+    interrupted = False
+    with limited(options["threads"]):
+        try:
+            with watched(output, options["tol"]):
+                fit_quietly(estimator, training)
+        except KeyboardInterrupt:
+            if not hasattr(estimator, "status_"):
+                raise
+            interrupted = True
+        with uninterrupted():
+            fitted = TabularModel(
+                estimator.set_params(verbose=0), training.features, training.target
+            )
+            save(fitted, path)
+            found = evaluate(fitted, training.X, training.y)
+            finish(output, fitted, found, path, interrupted)
+            if report is not None:
+                from resolvent.cli.report import write_report
+
+                write_report(report, fitted, found, source=data, training=True, X=training.X)
+                output.say(f"Report: {report}")
+    if not certificate(estimator)["solved"]:
+        raise typer.Exit(Code.UNFINISHED)
+
+
+def prepare(data: str, path: Path, options: dict[str, Any]) -> tuple[models.Training, Any, Any]:
+    """Check options, then read the data; what is wrong is said before anything slow starts."""
+    models.check_target_file(path, options["force"])
+    if options["report"] is not None:
+        models.check_target_file(options["report"], True, "report")
+    if not 0 < options["C"] < np.inf:
+        raise typer.BadParameter(f"{options['C']} must be a positive number.", param_hint="--C")
+    from resolvent.grams.memory import parse_memory
+
+    try:
+        parse_memory(options["memory"])
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--memory") from None
+    options["gamma"] = models.parse_gamma(options["gamma"])
+    loss, quantiles = (
+        models.parse_loss(options["loss"]),
+        models.parse_quantiles(options["quantiles"]),
+    )
+    if loss is not None and quantiles is not None:
+        raise typer.BadParameter("give either --loss or --quantiles.")
+    classify = None
+    if loss is not None or quantiles is not None:
+        classify = loss is not None and getattr(loss, "targets", "real") == "sign"
+    if options["class_weight"] is not None and classify is False:
+        raise typer.BadParameter("is for classification.", param_hint="--class-weight")
+    keys = ("format", "target", "weights", "drop", "categorical", "scale", "missing")
+    training = models.read_training(
+        data,
+        first_index=options["first_index"],
+        classify=classify,
+        **{key: options[key] for key in keys},
+    )
+    return training, loss, quantiles
+
+
+def fit_quietly(estimator: Any, training: models.Training) -> None:
+    """Fit; what a warning would say is said in the end, and errors are about the data."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            estimator.fit(training.X, training.y, training.weight)
+        except ValueError as error:
+            raise DataFileError(str(error)) from None
+
+
+def introduction(training: models.Training, estimator: Any, options: dict[str, Any]) -> str:
+    """Say what is going to be fitted, and how to choose otherwise."""
+    n, d = training.shape
+    rows = f"{n:,} rows, {d:,} features"
+    if training.classes is not None:
+        k = len(training.classes)
+        task = f"{k} classes"
+    else:
+        task = "a numeric target"
+    chosen = ""
+    if options["loss"] is None and options["quantiles"] is None:
+        chosen = " (choose with --loss)"
+    loss = getattr(estimator, "loss", None)
+    loss = (
+        f"quantiles {options['quantiles']}" if loss is None else f"{loss_name(loss)} loss{chosen}"
+    )
+    return f"{rows}, {task}: {loss}, {options['kernel']} kernel, C = {options['C']:g}"
+
+
+def loss_name(loss: Any) -> str:
+    """Name a loss, with its parameters if it has some."""
+    if isinstance(loss, str):
+        return loss
+    found = as_loss(loss)
+    return repr(found) if found._fields else type(found).__name__
+
+
+def finish(
+    output: Output, model: TabularModel, found: Evaluation, path: Path, interrupted: bool
+) -> None:
+    """Say how the fit went."""
+    proof, facts = certificate(model.estimator), describe(model)
+    output.event(
+        "result", **facts["certificate"], support_vectors=facts["support_vectors"],
+        scores=found.scores, model=str(path),
+    )  # fmt: skip
+    relative, tol = proof["relative_gap"], proof["tol"]
+    took = f"{proof['iterations']} iterations, {proof['seconds']:.2f} s"
+    if proof["solved"]:
+        output.say(f"Solved in {took}: objective {proof['objective']:.7g}, {closeness(relative)}")
+    else:
+        why = "Interrupted" if interrupted else proof["message"].rstrip(".")
+        output.say(
+            f"{why}, after {took}: objective {proof['objective']:.7g}, {closeness(relative)}; "
+            f"asked for was {tol:.1e}"
+        )
+    if facts["support_vectors"] is not None:
+        output.say(f"{facts['support_vectors']:,} support vectors")
+    output.say(f"On the training rows: {scores_text(found.scores)}")
+    kind = "Model" if proof["solved"] else "Best model so far"
+    output.say(f"{kind} saved: {path}")
+
+
+def closeness(relative_gap: float) -> str:
+    """Say what a relative gap proves."""
+    if relative_gap <= np.finfo(float).eps:
+        return "proved to be the optimum up to rounding"
+    if not np.isfinite(relative_gap):
+        return "with no bound known yet on how far it is from the optimum"
+    return f"proved to be within {relative_gap:.1e} of the optimum (relative)"
+
+
+def scores_text(scores: dict[str, float]) -> str:
+    """Scores in a line."""
+    return ", ".join(
+        f"{name} {value}" if isinstance(value, int) else f"{name} {value:.4g}"
+        for name, value in scores.items()
+    )
+
+
+# ---- predict, evaluate ----------------------------------------------------------------------
+
+
+def run_predict(
+    output: Output,
+    data: str,
+    model: Path,
+    out: Path | None,
+    probabilities: bool,
+    format: str,
+    threads: int | None,
+) -> None:
+    """Write a prediction for each row."""
+    if out is not None:
+        models.check_target_file(out, True, "predictions")
+        if out.exists() and any(Path(x).exists() and out.samefile(x) for x in (data, model)):
+            raise typer.BadParameter(f"{out} is the data or the model; it would be lost.")
+    fitted = models.open_model(model)
+    estimator = fitted.estimator
+    if probabilities and not hasattr(estimator, "predict_proba"):
+        raise typer.BadParameter(
+            "this model has no probabilities; fit with --loss logistic.",
+            param_hint="--probabilities",
+        )
+    X, _ = models.read_for(fitted, data, format=format, note=output.note)
+    with limited(threads):
+        columns: dict[str, np.ndarray] = {}
+        predicted = estimator.predict(X)
+        if predicted.ndim == 1:
+            columns["prediction"] = predicted
+        else:
+            names = getattr(estimator, "quantile", range(1, predicted.shape[1] + 1))
+            columns = {f"prediction {x:g}": p for x, p in zip(names, predicted.T, strict=True)}
+        if probabilities:
+            p = estimator.predict_proba(X)
+            columns |= {f"p({label})": p[:, k] for k, label in enumerate(estimator.classes_)}
+    text = _as_text(columns)
+    if out is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        write_atomically(out, text.encode())
+
+
+def _as_text(columns: dict[str, np.ndarray]) -> str:
+    """One line a row; with a header if there are several columns, as in CSV."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    if len(columns) > 1:
+        writer.writerow(columns)
+    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+    return buffer.getvalue()
+
+
+def run_evaluate(
+    output: Output,
+    data: str,
+    model: Path,
+    target: str | None,
+    format: str,
+    threads: int | None,
+    report: Path | None,
+) -> None:
+    """Score the model on data."""
+    if report is not None:
+        models.check_target_file(report, True, "report")
+    fitted = models.open_model(model)
+    X, y = models.read_for(fitted, data, format=format, target=target, note=output.note)
+    if y is None:
+        wanted = target or fitted.target or "y"
+        raise DataFileError(
+            f"has no target {wanted!r} to compare with; say --target NAME, or use predict.", data
+        )
+    began = time.perf_counter()
+    with limited(threads):
+        found = evaluate(fitted, X, y, data)
+    seconds = time.perf_counter() - began
+    output.event("scores", rows=len(y), seconds=seconds, **found.scores)
+    if not output.as_json:
+        # Results are not talk: --quiet shows them too.
+        typer.echo(f"{len(y):,} rows: {scores_text(found.scores)}")
+    if report is not None:
+        from resolvent.cli.report import write_report
+
+        write_report(report, fitted, found, source=data, training=False, X=X)
+        output.say(f"Report: {report}")
+
+
+# ---- inspect, convert -----------------------------------------------------------------------
+
+
+def run_inspect(output: Output, path: Path) -> None:
+    """Say what a model is."""
+    model = models.open_model(path)
+    facts = describe(model)
+    output.event("model", path=str(path), **facts)
+    proof = facts.pop("certificate")
+    for name, value in facts.items():
+        if value is not None:
+            value = _shortened(value) if isinstance(value, list) else value
+            output.say(f"{name.replace('_', ' '):<16} {value}")
+    if proof is None:
+        output.say(f"{'certificate':<16} none: the model comes from LIBSVM")
+        return
+    output.say(
+        f"{'certificate':<16} objective {proof['objective']:.7g}, "
+        f"{closeness(proof['relative_gap'])}"
+    )
+    output.say(
+        f"{'status':<16} {proof['status']}: {proof['message']} {proof['iterations']} iterations, "
+        f"{proof['seconds']:.2f} s"
+    )
+
+
+def _shortened(values: list[Any]) -> str:
+    shown = ", ".join(map(str, values[:12]))
+    return shown + (f", ... ({len(values)} in all)" if len(values) > 12 else "")
+
+
+def run_convert(output: Output, source: Path, target: Path, features: int, force: bool) -> None:
+    """Turn one kind of model file into the other."""
+    models.check_target_file(target, force)
+    from_libsvm = looks_like_libsvm(source)
+    model = models.open_model(source, features)
+    if from_libsvm:
+        save(model, target)
+        output.note(
+            f"a model from LIBSVM has no certificate; it takes {model.features.width} features."
+        )
+    else:
+        write_libsvm(model, target)
+    output.say(f"{'Model' if from_libsvm else 'Model for LIBSVM'} saved: {target}")
