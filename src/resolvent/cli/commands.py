@@ -19,13 +19,12 @@ from sklearn.exceptions import ConvergenceWarning
 from resolvent.cli import models
 from resolvent.cli.output import Code, Output, uninterrupted
 from resolvent.cli.progress import watched
-from resolvent.cli.scores import Evaluation, certificate, describe, evaluate
+from resolvent.cli.scores import Evaluation, certificate, describe, evaluate, loss_name
 from resolvent.io.atomic import write_atomically
 from resolvent.io.errors import DataFileError
 from resolvent.io.libsvm import looks_like_libsvm, write_libsvm
 from resolvent.io.model_file import save
 from resolvent.io.tabular import TabularModel
-from resolvent.losses import as_loss
 
 __all__ = ["run_convert", "run_evaluate", "run_fit", "run_inspect", "run_predict"]
 
@@ -148,14 +147,6 @@ def introduction(training: models.Training, estimator: Any, options: dict[str, A
         f"quantiles {options['quantiles']}" if loss is None else f"{loss_name(loss)} loss{chosen}"
     )
     return f"{rows}, {task}: {loss}, {options['kernel']} kernel, C = {options['C']:g}"
-
-
-def loss_name(loss: Any) -> str:
-    """Name a loss, with its parameters if it has some."""
-    if isinstance(loss, str):
-        return loss
-    found = as_loss(loss)
-    return repr(found) if found._fields else type(found).__name__
 
 
 def finish(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from resolvent.io.errors import DataFileError
 from resolvent.io.tabular import TabularModel
+from resolvent.losses import LOSSES
 
-__all__ = ["Evaluation", "certificate", "describe", "evaluate"]
+__all__ = ["Evaluation", "certificate", "describe", "evaluate", "loss_name"]
 
 
 @dataclass
@@ -113,6 +115,20 @@ def certificate(estimator: Any) -> dict[str, Any]:
     }
 
 
+def loss_name(loss: Any) -> str:
+    """Name a loss, with its parameters if it has some."""
+    name = next((name for name, cls in LOSSES.items() if isinstance(loss, cls)), str(loss))
+    if isinstance(loss, str) or not loss._fields:
+        return name
+    values = zip(loss._fields, loss, strict=True)
+    return f"{name}({', '.join(f'{field}={value:g}' for field, value in values)})"
+
+
+def _rounded(text: str) -> str:
+    """Shorten the numbers in a text to six digits."""
+    return re.sub(r"\d+\.\d+(e[+-]\d+)?", lambda number: f"{float(number[0]):.6g}", text)
+
+
 def describe(model: TabularModel) -> dict[str, Any]:
     """Describe a model in words and numbers; None where something does not apply."""
     estimator, features = model.estimator, model.features
@@ -124,11 +140,11 @@ def describe(model: TabularModel) -> dict[str, Any]:
     if type(estimator).__name__ == "SVC":
         loss = "hinge"
     classes = getattr(estimator, "classes_", None)
-    kernel = "linear" if expansion is None else repr(expansion.kernel)
+    kernel = "linear" if expansion is None else _rounded(repr(expansion.kernel))
     imported = not hasattr(estimator, "dual_gap_")
     return {
         "model": type(estimator).__name__,
-        "loss": loss if isinstance(loss, str) else repr(loss),
+        "loss": loss_name(loss),
         "kernel": kernel,
         "C": None if imported else getattr(estimator, "C", None),
         "samples": estimator._n_given or None,
