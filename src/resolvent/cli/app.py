@@ -297,6 +297,17 @@ def convert(
     run_convert(Output(quiet), source, target, features, force)
 
 
+@app.command(epilog="Example: resolvent demo")
+@guarded
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where files go.")] = Path("demo-output"),
+) -> None:
+    """Show a tour of two minutes, on data that is built in."""
+    from resolvent.cli.demo import run_demo
+
+    run_demo(folder)
+
+
 def _given(arguments: dict[str, Any]) -> dict[str, Any]:
     """Arguments of a command for the function that does its work; enumerations as strings."""
     said = {"quiet", "json", *(name for name in arguments if name.startswith("run_"))}
