@@ -281,11 +281,11 @@ def test_new_categories_are_noted(fitted, run):
 def test_reader_goes_away(fitted):
     big = pd.concat([FLOWERS] * 100)
     big.to_csv("big.csv", index=False)
-    process = spawn("predict", "big.csv", fitted / "flowers.model")
-    assert process.stdout.readline() == "setosa\n"
-    process.stdout.close()
-    assert process.wait(60) in (0, 141)
-    assert process.stderr.read() == ""
+    with spawn("predict", "big.csv", fitted / "flowers.model") as process:
+        assert process.stdout.readline() == "setosa\n"
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 141
 
 
 def test_evaluate_in_a_process(fitted):

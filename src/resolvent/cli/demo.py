@@ -30,7 +30,8 @@ def run_demo(folder: Path) -> None:
     _show("inspect", folder / "tumours.model")
     output.say("\n4. A band of quantiles: where do eight of ten patients end up in a year?")
     _show("fit", folder / "diabetes.csv", folder / "diabetes.model", "--target", "progression",
-          "--quantiles", "0.1,0.5,0.9", "-c", "0.1", "--report", folder / "diabetes.html")  # fmt: skip
+          "--quantiles", "0.1,0.5,0.9", "-c", "0.1",
+          "--report", folder / "diabetes.html")  # fmt: skip
     output.say("\n5. LIBSVM's format of data and models.")
     _show(
         "fit", folder / "flowers.svm", folder / "flowers.model", "-c", "10", "--multiclass", "ovo"

@@ -323,7 +323,10 @@ def open_model(path: Any, n_features: int = 0) -> TabularModel:
             "Python."
         )
     names = getattr(model, "feature_names_in_", None)
-    columns = None if names is None else tuple(Column(str(name)) for name in names)
+    columns = None
+    if names is not None:
+        columns = tuple(Column(str(name)) for name in names)
+        del model.feature_names_in_  # from here on `columns` has them, and the data are arrays
     return TabularModel(model, Features(model.n_features_in_, columns))
 
 

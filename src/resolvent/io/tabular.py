@@ -82,15 +82,13 @@ class TabularModel:
 def as_raw(X: Any, features: Features) -> Matrix | Table:
     """See a frame, an array or a sparse matrix as if it had been read from a file."""
     if hasattr(X, "columns") and hasattr(X, "__getitem__"):
-        names = [str(name) for name in X.columns]
-        series = (np.asarray(X[name]) for name in X.columns)
-        return Table(
-            "X",
-            {
-                name: _column(values, name in features.words)
-                for name, values in zip(names, series, strict=True)
-            },
-        )
+        needed = features.words | features.numbers
+        columns = {
+            str(name): _column(np.asarray(X[name]), str(name) in features.words)
+            for name in X.columns
+            if str(name) in needed
+        }
+        return Table("X", columns)
     if issparse(X):
         return Matrix("X", csr_matrix(X), None, features.base)
     return Matrix("X", np.asarray(X, dtype=float), None, features.base)
