@@ -173,6 +173,23 @@ def test_weights_and_class_weights(place, run):
     assert c == pytest.approx(b, rel=1e-5)
 
 
+def test_tune(place, run):
+    FLOWERS[::2].to_csv("f.csv", index=False)
+    grid = ("--Cs", "0.1,10", "--gammas", "0.1,1", "--folds", "3")
+    args = ("tune", "f.csv", "--target", "species", *grid, "--report", "t.html")
+    code, out, _ = run(*args)
+    assert code == 0
+    assert "Best of 4 candidates: gamma = " in out
+    assert "The search: mean score of the folds" in Path("t.html").read_text()
+    model = resolvent.load("f.model").estimator
+    assert (model.C, model.gamma) in [(0.1, 0.1), (0.1, 1.0), (10.0, 0.1), (10.0, 1.0)]
+    code, out, _ = run(*args, "--json", "-k", "linear", "--scoring", "balanced_accuracy")
+    events = {event["event"]: event for event in map(json.loads, out.splitlines())}
+    assert code == 0
+    assert events["search"]["best"].keys() == {"C"}
+    assert events["result"]["solved"] is True
+
+
 def test_standard_input(two):
     code, out, err = finish(spawn("fit", "-", "-q", stdin=subprocess.PIPE), Path("two").read_text())
     assert (code, out, err) == (0, "", "")
@@ -374,6 +391,8 @@ WRONG = {
     "quantiles": (("fit", "f.csv", "--target", "a", "--quantiles", "1.5"), "between 0 and 1"),
     "both": (("fit", "f.csv", "--quantiles", "0.5", "-l", "hinge"), "either --loss or --quantiles"),
     "class weight": (("fit", "f.csv", "--target", "c", "--class-weight", "q=1"), "the labels x, y"),
+    "grid": (("tune", "f.csv", "--target", "c", "--Cs", "0,1"), "'0,1' must be how many to try"),
+    "scoring": (("tune", "f.csv", "--target", "c", "--scoring", "q"), "one of scikit-learn's"),
     "folder": (("fit", "f.csv", "no/model", "--target", "c"), "no is not a directory"),
     "directory": (("fit", "f.csv", ".", "--target", "c"), "is a directory"),
     "overwrite": (("fit", "f.csv", "f.csv", "--target", "c"), "exists and is no model"),
@@ -433,10 +452,10 @@ def test_bad_data(kind, files, run):
     assert set(os.listdir()) == files
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "inspect", "convert"])
+@pytest.mark.parametrize("command", ["fit", "tune", "predict", "evaluate", "inspect", "convert"])
 def test_mistakes_in_a_process(command, place):
     (place / "bad").write_text("1 1:x\n")
-    args = {"inspect": ("bad",), "fit": ("bad",)}.get(command, ("bad", "bad"))
+    args = {"inspect": ("bad",), "fit": ("bad",), "tune": ("bad",)}.get(command, ("bad", "bad"))
     args = ("bad", "new") if command == "convert" else args
     code, out, err = finish(spawn(command, *args))
     assert (code, out) == (3, "")

@@ -89,7 +89,17 @@ def test_table_has_every_public_estimator():
     import resolvent.svm
 
     public = {name for name in resolvent.__all__ if name.startswith(("Kernel", "Linear"))}
-    assert public | set(resolvent.svm.__all__) == ESTIMATORS.keys()
+    plain = {name for name in public if not name.endswith("CV")}
+    assert plain | set(resolvent.svm.__all__) == ESTIMATORS.keys()
+
+
+def test_of_a_search_the_best_is_saved(tmp_path):
+    search = resolvent.KernelClassifierCV(Cs=[0.1, 1.0], gammas=[0.5], cv=3).fit(IRIS, NAMES)
+    resolvent.save(search, tmp_path / "model")
+    loaded = resolvent.load(tmp_path / "model")
+    assert type(loaded) is KernelClassifier
+    assert loaded.get_params()["C"] == search.best_params_["C"]
+    assert_array_equal(loaded.predict(IRIS), search.predict(IRIS))
 
 
 def same(a, b):

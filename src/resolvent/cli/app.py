@@ -68,7 +68,7 @@ class Multiclass(StrEnum):
     ovo = "ovo"
 
 
-DATA, MACHINE, LIMITS, TALK = "Data", "Machine", "Limits", "Output"
+DATA, MACHINE, SEARCH, LIMITS, TALK = "Data", "Machine", "Search", "Limits", "Output"
 
 
 def _option(panel: str, *names: str, **settings: Any) -> Any:
@@ -143,6 +143,21 @@ MulticlassOption = Annotated[
 ]
 InterceptOption = Annotated[
     bool, _option(MACHINE, "--intercept/--no-intercept", help="Whether to fit an offset.")
+]
+CsOption = Annotated[
+    str, _option(SEARCH, "--Cs", help="How many values of C to try, or the values: 0.1,1,10.")
+]
+GammasOption = Annotated[
+    str, _option(SEARCH, "--gammas", help="How many values of gamma to try, or the values.")
+]
+FoldsOption = Annotated[int, _option(SEARCH, "--folds", min=2, help="Folds of cross-validation.")]
+ScoringOption = Annotated[
+    str | None,
+    _option(SEARCH, "--scoring", help="A score of scikit-learn, such as accuracy, roc_auc, r2."),
+]
+RuleOption = Annotated[
+    bool,
+    _option(SEARCH, "--one-standard-error", help="Smallest C within a standard error of the best."),
 ]
 TolOption = Annotated[
     float, _option(LIMITS, "--tol", "-e", min=0.0, help="Relative duality gap to reach.")
@@ -230,6 +245,55 @@ def fit(
     from resolvent.cli.commands import run_fit
 
     run_fit(Output(quiet, json), **_given(locals()))
+
+
+@app.command(epilog="Example: resolvent tune wine.csv --target quality --report wine.html")
+@guarded
+def tune(
+    data: DataFile,
+    model: Annotated[
+        Path | None,
+        typer.Argument(help="Where the model goes; default: the data's name with .model."),
+    ] = None,
+    target: TargetOption = None,
+    format: FormatOption = Format.auto,
+    weights: WeightsOption = None,
+    drop: DropOption = [],  # noqa: B006 (Typer copies it)
+    categorical: CategoricalOption = [],  # noqa: B006
+    scale: ScaleOption = None,
+    missing: MissingOption = Missing.error,
+    first_index: FirstIndexOption = None,
+    loss: LossOption = None,
+    quantiles: QuantilesOption = None,
+    kernel: KernelOption = Kernel.rbf,
+    Cs: CsOption = "10",
+    gammas: GammasOption = "10",
+    folds: FoldsOption = 5,
+    scoring: ScoringOption = None,
+    one_standard_error: RuleOption = False,
+    degree: DegreeOption = 3,
+    coef0: Coef0Option = 0.0,
+    class_weight: ClassWeightOption = None,
+    multiclass: MulticlassOption = Multiclass.ovr,
+    intercept: InterceptOption = True,
+    tol: TolOption = 1e-5,
+    max_iter: MaxIterOption = None,
+    time_limit: TimeLimitOption = None,
+    memory: MemoryOption = "auto",
+    threads: ThreadsOption = None,
+    seed: SeedOption = None,
+    report: ReportOption = None,
+    force: ForceOption = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Choose C and gamma by cross-validation, fit the best to all data and save it.
+
+    Ctrl-C, like --time-limit, stops early and fits the best so far.
+    """
+    from resolvent.cli.commands import run_tune
+
+    run_tune(Output(quiet, json), **_given(locals()))
 
 
 @app.command(epilog="Example: resolvent predict new.csv wine.model predictions.txt")

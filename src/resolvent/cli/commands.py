@@ -26,7 +26,7 @@ from resolvent.io.libsvm import looks_like_libsvm, write_libsvm
 from resolvent.io.model_file import save
 from resolvent.io.tabular import TabularModel
 
-__all__ = ["run_convert", "run_evaluate", "run_fit", "run_inspect", "run_predict"]
+__all__ = ["run_convert", "run_evaluate", "run_fit", "run_inspect", "run_predict", "run_tune"]
 
 
 @contextlib.contextmanager
@@ -56,32 +56,91 @@ def name_of(data: str) -> str:
 def run_fit(output: Output, data: str, model: Path | None, **options: Any) -> None:
     """Fit, save, report; the exit code says whether the tolerance was reached."""
     path = Path(f"{name_of(data)}.model") if model is None else model
-    report = options["report"]
     training, loss, quantiles = prepare(data, path, options)
     estimator = models.make_estimator(training, loss, quantiles, options)
-    output.say(introduction(training, estimator, options))
-    interrupted = False
+    output.say(f"{introduction(training, estimator, options)}, C = {options['C']:g}")
     with limited(options["threads"]):
-        try:
-            with watched(output, options["tol"]):
-                fit_quietly(estimator, training)
-        except KeyboardInterrupt:
-            if not hasattr(estimator, "status_"):
-                raise
-            interrupted = True
-        with uninterrupted():
-            fitted = TabularModel(
-                estimator.set_params(verbose=0), training.features, training.target
-            )
-            save(fitted, path)
-            found = evaluate(fitted, training.X, training.y)
-            finish(output, fitted, found, path, interrupted)
-            if report is not None:
-                from resolvent.cli.report import write_report
+        interrupted = fit_watched(output, estimator, training, options["tol"])
+        if not hasattr(estimator, "status_"):
+            raise KeyboardInterrupt
+        settle(output, estimator, training, path, interrupted, data, options["report"])
 
-                write_report(report, fitted, found, source=data, training=True, X=training.X)
-                output.say(f"Report: {report}")
-    if not certificate(estimator)["solved"]:
+
+def run_tune(output: Output, data: str, model: Path | None, **options: Any) -> None:
+    """Choose C and gamma by cross-validation, then as `run_fit`."""
+    path = Path(f"{name_of(data)}.model") if model is None else model
+    options |= {"C": 1.0, "gamma": "scale"}  # until they are chosen
+    grids = {name: models.parse_grid(options[name], f"--{name}") for name in ("Cs", "gammas")}
+    models.check_scoring(options["scoring"])
+    training, loss, quantiles = prepare(data, path, options)
+    plain = models.make_estimator(training, loss, quantiles, options)
+    search = models.make_search(
+        plain,
+        **grids,
+        cv=options["folds"],
+        scoring=options["scoring"],
+        rule="one_standard_error" if options["one_standard_error"] else "best",
+        n_jobs=options["threads"],
+    )
+    output.say(f"{introduction(training, plain, options)}, {options['folds']} folds")
+    with limited(options["threads"]):
+        interrupted = fit_watched(output, search, training, options["tol"])
+        if not hasattr(search, "best_estimator_"):
+            raise KeyboardInterrupt
+        n = len(search.cv_results_["params"])
+        output.event("search", best=search.best_params_, score=search.best_score_, candidates=n)
+        chosen = ", ".join(f"{name} = {x:.4g}" for name, x in search.best_params_.items())
+        output.say(
+            f"Best of {n} candidates: {chosen}, mean score {search.best_score_:.4g} "
+            f"({search.search_time_:.1f} s)"
+        )
+        further: list[tuple[str, str]] = []
+        if options["report"] is not None:
+            from resolvent.cli.pictures import draw_search
+
+            draw_search(further, search)
+        best = search.best_estimator_
+        settle(output, best, training, path, interrupted, data, options["report"], further)
+
+
+def fit_watched(output: Output, estimator: Any, training: models.Training, tol: float) -> bool:
+    """Fit, showing the progress; return whether it was interrupted."""
+    with watched(output, tol), warnings.catch_warnings():
+        # What warnings of convergence would say is said in the end, and errors are of the data.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            estimator.fit(training.X, training.y, training.weight)
+        except ValueError as error:
+            raise DataFileError(str(error)) from None
+        except KeyboardInterrupt:
+            return True
+    return False
+
+
+def settle(
+    output: Output,
+    estimator: Any,
+    training: models.Training,
+    path: Path,
+    interrupted: bool,
+    data: str,
+    report: Path | None,
+    further: list[tuple[str, str]] = [],  # noqa: B006 (never changed)
+) -> None:
+    """Save, tell and report what was fitted; the exit code says how it went."""
+    with uninterrupted():
+        fitted = TabularModel(estimator.set_params(verbose=0), training.features, training.target)
+        save(fitted, path)
+        found = evaluate(fitted, training.X, training.y)
+        finish(output, fitted, found, path, interrupted)
+        if report is not None:
+            from resolvent.cli.report import write_report
+
+            write_report(
+                report, fitted, found, source=data, training=True, X=training.X, further=further
+            )
+            output.say(f"Report: {report}")
+    if interrupted or not certificate(estimator)["solved"]:
         raise typer.Exit(Code.UNFINISHED)
 
 
@@ -120,16 +179,6 @@ def prepare(data: str, path: Path, options: dict[str, Any]) -> tuple[models.Trai
     return training, loss, quantiles
 
 
-def fit_quietly(estimator: Any, training: models.Training) -> None:
-    """Fit; what a warning would say is said in the end, and errors are about the data."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        try:
-            estimator.fit(training.X, training.y, training.weight)
-        except ValueError as error:
-            raise DataFileError(str(error)) from None
-
-
 def introduction(training: models.Training, estimator: Any, options: dict[str, Any]) -> str:
     """Say what is going to be fitted, and how to choose otherwise."""
     n, d = training.shape
@@ -146,7 +195,7 @@ def introduction(training: models.Training, estimator: Any, options: dict[str, A
     loss = (
         f"quantiles {options['quantiles']}" if loss is None else f"{loss_name(loss)} loss{chosen}"
     )
-    return f"{rows}, {task}: {loss}, {options['kernel']} kernel, C = {options['C']:g}"
+    return f"{rows}, {task}: {loss}, {options['kernel']} kernel"
 
 
 def finish(

@@ -21,10 +21,13 @@ from resolvent.losses import LOSSES, as_loss
 
 __all__ = [
     "Training",
+    "check_scoring",
     "check_target_file",
     "make_estimator",
+    "make_search",
     "open_model",
     "parse_gamma",
+    "parse_grid",
     "parse_loss",
     "parse_quantiles",
     "read_for",
@@ -69,6 +72,33 @@ def parse_gamma(text: str) -> Any:
             f"{text!r} must be a positive number, scale or auto.", param_hint="--gamma"
         )
     return gamma
+
+
+def parse_grid(text: str, option: str) -> Any:
+    """Turn a count, or values such as 0.1,1,10, into what searches take."""
+    if text.isdecimal() and 0 < int(text) <= 1000:
+        return int(text)
+    try:
+        found = [float(word) for word in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or not all(0 < x < np.inf for x in found):
+        raise typer.BadParameter(
+            f"{text!r} must be how many to try, or the values, such as 0.1,1,10.", param_hint=option
+        )
+    return found
+
+
+def check_scoring(name: str | None) -> None:
+    """Refuse a score that scikit-learn does not have."""
+    from sklearn.metrics import get_scorer_names
+
+    if name is not None and name not in get_scorer_names():
+        raise typer.BadParameter(
+            f"{name!r} is not one of scikit-learn's scores, such as accuracy, roc_auc, r2 or "
+            "neg_mean_absolute_error.",
+            param_hint="--scoring",
+        )
 
 
 def parse_quantiles(text: str | None) -> tuple[float, ...] | None:
@@ -374,3 +404,13 @@ def make_estimator(data: Training, loss: Any, quantiles: Any, options: dict[str,
     if linear and options["multiclass"] == "ovr":
         return LinearClassifier(loss, **common)
     return KernelClassifier(loss, multi_class=options["multiclass"], **kernel, **common)
+
+
+def make_search(plain: Any, **settings: Any) -> Any:
+    """Build the search over C and gamma for an estimator, with its parameters."""
+    import resolvent
+
+    cls = getattr(resolvent, f"{type(plain).__name__}CV")
+    known = cls().get_params(deep=False).keys()
+    shared = plain.get_params(deep=False) | settings
+    return cls(**{name: value for name, value in shared.items() if name in known})

@@ -48,6 +48,13 @@ class Output:
         if not self.quiet and not self.as_json:
             _print(text)
 
+    def progress(self, text: str) -> None:
+        """Tell how far something is."""
+        if self.as_json:
+            self.event("progress", message=text)
+        elif not self.quiet:
+            _print(text, sys.stderr)
+
     def note(self, text: str) -> None:
         """Tell of something that deserves attention."""
         if self.as_json:

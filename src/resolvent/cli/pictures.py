@@ -14,7 +14,7 @@ import numpy as np
 from resolvent.cli.scores import Evaluation
 from resolvent.io.tabular import TabularModel
 
-__all__ = ["draw_all", "drawing"]
+__all__ = ["draw_all", "draw_search", "drawing"]
 
 INK = "#010203"  # stands for the page's text colour until the drawing is done
 BLUE, ORANGE, GREY = "#4a8fd0", "#dd8236", "#8a8f98"
@@ -235,3 +235,25 @@ def _band(pictures: list[tuple[str, str]], found: Evaluation) -> None:
         else:
             ax.plot(rank, band[order, 0], color=BLUE)
         ax.set(xlabel="Rows", ylabel="Target")
+
+
+def draw_search(pictures: list[tuple[str, str]], search: Any) -> None:
+    """Draw the scores of a search over C and, where the kernel has one, gamma."""
+    from resolvent.plotting import ValidationHeatmapDisplay
+
+    results = search.cv_results_
+    with drawing(pictures, "The search: mean score of the folds, and what was chosen.") as ax:
+        if "param_gamma" in results:
+            ValidationHeatmapDisplay.from_estimator(search, ax=ax)
+        else:
+            Cs, mean = np.asarray(results["param_C"], dtype=float), results["mean_test_score"]
+            ax.errorbar(
+                Cs, mean, results["std_test_score"], color=BLUE, marker="o", ms=4, capsize=2
+            )
+            ax.axvline(search.best_params_["C"], color=ORANGE, lw=1, ls="--")
+            ax.set(xscale="log", xlabel="C", ylabel="Mean score")
+            ax.grid(alpha=0.25)
+        for axis in (ax.xaxis, ax.yaxis):
+            if axis.get_scale() == "log":
+                axis.set_major_formatter(lambda value, _: f"{value:g}")
+                axis.set_minor_formatter(lambda value, _: "")

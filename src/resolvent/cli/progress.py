@@ -75,16 +75,18 @@ class Lines(logging.Handler):
         """Write if the last line is a while ago."""
         certificate = getattr(record, "certificate", None)
         now = time.monotonic()
-        if certificate is None or now - self.last < LINE_EVERY:
+        if now - self.last < LINE_EVERY:
             return
         self.last = now
+        if certificate is None:  # a search tells in words how far it is
+            self.output.progress(record.getMessage())
+            return
         numbers = summary(certificate)
         if self.output.as_json:
             finite = {k: v if np.isfinite(v) else None for k, v in numbers.items()}
             self.output.event("progress", **finite)
-        elif not self.output.quiet:
-            with contextlib.suppress(BrokenPipeError):
-                print(_text(numbers), file=sys.stderr, flush=True)
+        else:
+            self.output.progress(_text(numbers))
 
 
 class LiveLine(logging.Handler):
@@ -98,6 +100,7 @@ class LiveLine(logging.Handler):
         self.tol = max(tol, 1e-15)
         self.worst = 0.0
         self.numbers: dict[str, Any] = {}
+        self.words = "compiling and computing the kernel"
         self.began = time.monotonic()
         self.live = Live(
             console=Console(stderr=True),
@@ -110,7 +113,9 @@ class LiveLine(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Take a new certificate."""
         certificate = getattr(record, "certificate", None)
-        if certificate is not None:
+        if certificate is None:
+            self.words, self.numbers = record.getMessage(), {}
+        else:
             self.numbers = summary(certificate)
 
     def line(self) -> Any:
@@ -119,7 +124,7 @@ class LiveLine(logging.Handler):
 
         seconds = time.monotonic() - self.began
         if not self.numbers:
-            return Text(f"compiling and computing the kernel · {seconds:.1f} s", style="dim")
+            return Text(f"{self.words} · {seconds:.1f} s", style="dim", no_wrap=True)
         numbers = {**self.numbers, "seconds": seconds, "memory": memory_used()}
         return Text(f"{self.bar(numbers['relative_gap'])} {_text(numbers)}", no_wrap=True)
 

@@ -35,7 +35,7 @@ def save(model: Any, path: Any) -> None:
     ----------
     model : estimator
         A fitted estimator of this package, or what :func:`load` returned. A loss of your own and a
-        kernel that is a function cannot be saved.
+        kernel that is a function cannot be saved. Of a search the best estimator is saved.
     path : str or Path
         The file. There is no fixed ending; an existing file is replaced.
 
@@ -58,6 +58,7 @@ def save(model: Any, path: Any) -> None:
     """
     from resolvent import __version__
     from resolvent.io.tabular import TabularModel
+    from resolvent.model_selection._base import CrossValidated
 
     header: dict[str, Any] = {"schema": SCHEMA, "version": __version__}
     table: dict[str, Any] | None = None
@@ -66,6 +67,8 @@ def save(model: Any, path: Any) -> None:
         table, arrays = model.features.extract()
         table["target"] = model.target
         model = model.estimator
+    if isinstance(model, CrossValidated):
+        model = model._best()
     name = type(model).__name__
     if name not in ESTIMATORS or type(model) is not estimator_class(name):
         raise ModelFileError(
