@@ -16,7 +16,7 @@ import numpy as np
 import typer
 from sklearn.exceptions import ConvergenceWarning
 
-from resolvent.cli import models
+from resolvent.cli import models, parsing
 from resolvent.cli.output import Code, Output, uninterrupted
 from resolvent.cli.progress import watched
 from resolvent.cli.scores import Evaluation, certificate, describe, evaluate, loss_name
@@ -70,8 +70,8 @@ def run_tune(output: Output, data: str, model: Path | None, **options: Any) -> N
     """Choose C and gamma by cross-validation, then as `run_fit`."""
     path = Path(f"{name_of(data)}.model") if model is None else model
     options |= {"C": 1.0, "gamma": "scale"}  # until they are chosen
-    grids = {name: models.parse_grid(options[name], f"--{name}") for name in ("Cs", "gammas")}
-    models.check_scoring(options["scoring"])
+    grids = {name: parsing.parse_grid(options[name], f"--{name}") for name in ("Cs", "gammas")}
+    parsing.check_scoring(options["scoring"])
     training, loss, quantiles = prepare(data, path, options)
     plain = models.make_estimator(training, loss, quantiles, options)
     search = models.make_search(
@@ -146,9 +146,9 @@ def settle(
 
 def prepare(data: str, path: Path, options: dict[str, Any]) -> tuple[models.Training, Any, Any]:
     """Check options, then read the data; what is wrong is said before anything slow starts."""
-    models.check_target_file(path, options["force"])
+    parsing.check_target_file(path, options["force"])
     if options["report"] is not None:
-        models.check_target_file(options["report"], True, "report")
+        parsing.check_target_file(options["report"], True, "report")
     if not 0 < options["C"] < np.inf:
         raise typer.BadParameter(f"{options['C']} must be a positive number.", param_hint="--C")
     from resolvent.grams.memory import parse_memory
@@ -157,10 +157,10 @@ def prepare(data: str, path: Path, options: dict[str, Any]) -> tuple[models.Trai
         parse_memory(options["memory"])
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--memory") from None
-    options["gamma"] = models.parse_gamma(options["gamma"])
+    options["gamma"] = parsing.parse_gamma(options["gamma"])
     loss, quantiles = (
-        models.parse_loss(options["loss"]),
-        models.parse_quantiles(options["quantiles"]),
+        parsing.parse_loss(options["loss"]),
+        parsing.parse_quantiles(options["quantiles"]),
     )
     if loss is not None and quantiles is not None:
         raise typer.BadParameter("give either --loss or --quantiles.")
@@ -255,7 +255,7 @@ def run_predict(
 ) -> None:
     """Write a prediction for each row."""
     if out is not None:
-        models.check_target_file(out, True, "predictions")
+        parsing.check_target_file(out, True, "predictions")
         if out.exists() and any(Path(x).exists() and out.samefile(x) for x in (data, model)):
             raise typer.BadParameter(f"{out} is the data or the model; it would be lost.")
     fitted = models.open_model(model)
@@ -306,7 +306,7 @@ def run_evaluate(
 ) -> None:
     """Score the model on data."""
     if report is not None:
-        models.check_target_file(report, True, "report")
+        parsing.check_target_file(report, True, "report")
     fitted = models.open_model(model)
     X, y = models.read_for(fitted, data, format=format, target=target, note=output.note)
     if y is None:
@@ -362,7 +362,7 @@ def _shortened(values: list[Any]) -> str:
 
 def run_convert(output: Output, source: Path, target: Path, features: int, force: bool) -> None:
     """Turn one kind of model file into the other."""
-    models.check_target_file(target, force)
+    parsing.check_target_file(target, force)
     from_libsvm = looks_like_libsvm(source)
     model = models.open_model(source, features)
     if from_libsvm:
