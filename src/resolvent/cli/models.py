@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,6 @@ class Training:
     features: Features
     target: str | None
     classes: np.ndarray | None  # None for regression
-    notes: list[str] = field(default_factory=list)
 
     @property
     def shape(self) -> tuple[int, int]:
