@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from resolvent.cli import models, parsing
 from resolvent.cli.output import Code, Output, uninterrupted
 from resolvent.cli.progress import watched
-from resolvent.cli.scores import Evaluation, certificate, describe, evaluate, loss_name
+from resolvent.cli.scores import Evaluation, certificate, closeness, describe, evaluate, loss_name
 from resolvent.io.atomic import write_atomically
 from resolvent.io.errors import DataFileError
 from resolvent.io.libsvm import looks_like_libsvm, write_libsvm
@@ -222,15 +222,6 @@ def finish(
     output.say(f"On the training rows: {scores_text(found.scores)}")
     kind = "Model" if proof["solved"] else "Best model so far"
     output.say(f"{kind} saved: {path}")
-
-
-def closeness(relative_gap: float) -> str:
-    """Say what a relative gap proves."""
-    if relative_gap <= np.finfo(float).eps:
-        return "proved to be the optimum up to rounding"
-    if not np.isfinite(relative_gap):
-        return "with no bound known yet on how far it is from the optimum"
-    return f"proved to be within {relative_gap:.1e} of the optimum (relative)"
 
 
 def scores_text(scores: dict[str, float]) -> str:

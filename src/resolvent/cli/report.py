@@ -11,7 +11,7 @@ import numpy as np
 
 from resolvent import __version__
 from resolvent.cli.pictures import draw_all
-from resolvent.cli.scores import Evaluation, certificate, describe
+from resolvent.cli.scores import Evaluation, certificate, closeness, describe
 from resolvent.io.atomic import write_atomically
 from resolvent.io.tabular import TabularModel
 
@@ -121,17 +121,13 @@ def _verdict(proof: dict[str, Any]) -> str:
             '<div class="verdict open"><b>No certificate.</b> The model comes from LIBSVM, whose '
             "files do not say how close to the optimum they are.</div>"
         )
-    gap = proof["relative_gap"]
-    bound = "equal to the optimum up to rounding" if gap < 1e-15 else f"within {gap:.1e} of it"
+    bound = closeness(proof["relative_gap"])
     asked = f"asked for was {proof['tol']:g}"
     if proof["solved"]:
-        return (
-            f'<div class="verdict"><b>Solved.</b> The objective is proved to be {bound} '
-            f"({asked}).</div>"
-        )
+        return f'<div class="verdict"><b>Solved.</b> The objective is {bound}; {asked}.</div>'
     return (
         f'<div class="verdict open"><b>Not solved to the tolerance.</b> {escape(proof["message"])} '
-        f"The objective is proved to be {bound}; {asked}.</div>"
+        f"The objective is {bound}; {asked}.</div>"
     )
 
 

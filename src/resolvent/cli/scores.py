@@ -11,8 +11,9 @@ import numpy as np
 from resolvent.io.errors import DataFileError
 from resolvent.io.tabular import TabularModel
 from resolvent.losses import LOSSES
+from resolvent.problem import EPS, Status
 
-__all__ = ["Evaluation", "certificate", "describe", "evaluate", "loss_name"]
+__all__ = ["Evaluation", "certificate", "closeness", "describe", "evaluate", "loss_name"]
 
 
 @dataclass
@@ -93,8 +94,6 @@ def certificate(estimator: Any) -> dict[str, Any]:
     """Numbers of a fit's certificate; empty for a model that has none."""
     if not hasattr(estimator, "dual_gap_"):
         return {}
-    from resolvent.problem import Status
-
     gap, objective = np.atleast_1d(estimator.dual_gap_), np.atleast_1d(estimator.objective_)
     # The dual is the objective minus the gap, so this is the scale of the stopping rule.
     scale = np.maximum(np.abs(objective), np.abs(objective - gap))
@@ -113,6 +112,15 @@ def certificate(estimator: Any) -> dict[str, Any]:
         "iterations": int(np.max(estimator.n_iter_)),
         "seconds": estimator.fit_time_,
     }
+
+
+def closeness(relative_gap: float) -> str:
+    """Say what a relative gap proves."""
+    if relative_gap <= 10 * EPS:
+        return "proved to be the optimum up to rounding"
+    if not np.isfinite(relative_gap):
+        return "with no bound known yet on how far it is from the optimum"
+    return f"proved to be within {relative_gap:.1e} of the optimum (relative)"
 
 
 def loss_name(loss: Any) -> str:
