@@ -13,8 +13,8 @@ PINS    ?=# further requirements, such as versions to test with: make unit PINS=
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
-demo: $(STAMP)  ## run examples/demo.py
-	$(BIN)/python examples/demo.py
+demo: $(STAMP)  ## a tour of the command line, on data that is built in
+	$(BIN)/resolvent demo
 
 # Sub-makes keep the order, cheapest check first, under -j too.
 test: $(STAMP)  ## lint, types, then every test

@@ -1,7 +1,9 @@
 """The Python in README.md and docs/ runs as it is printed."""
 
 import logging
+import os
 import re
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -41,6 +43,29 @@ def test_block_runs(page, line, code, module, capsys):
     # Empty lines before, so that an error points to the line on the page.
     exec(compile("\n" * line + code, str(page), "exec"), vars(module))
     assert "print(" not in code or capsys.readouterr().out.strip()
+
+
+def test_commands_run(tmp_path):
+    """The commands of the README, as they are printed, one after another in one directory."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = text[text.index("## From the command line") :]
+    commands = re.search(r"^```sh\n(.*?)^```$", section, flags=re.MULTILINE | re.DOTALL)[1]
+    assert commands.count("resolvent ") >= 5
+    bin = tmp_path / "bin"
+    bin.mkdir()
+    program = bin / "resolvent"  # this very package, whatever is installed
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m resolvent "$@"\n')
+    program.chmod(0o755)
+    env = {**os.environ, "PATH": f"{bin}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["sh", "-e", "-c", commands], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Model for LIBSVM saved: flowers.libsvm" in done.stdout
+    assert "demo-output/diabetes.html" in done.stdout  # the demo ends with its reports
+    assert "(exit code 4)" in done.stdout  # it shows a fit that is stopped
+    for name in ("tumours.html", "predictions.txt", "demo-output/tumours-test.html"):
+        assert (tmp_path / name).stat().st_size > 1000
 
 
 def test_readme_opens_with_three_short_examples():

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from resolvent.estimators.regressor import KernelRegressor
     from resolvent.estimators.ridge import KernelRidge
     from resolvent.grams import gram
+    from resolvent.io import load, save
     from resolvent.losses import check_loss
     from resolvent.model_selection.kernel import (
         KernelClassifierCV,
@@ -43,7 +44,9 @@ __all__ = [
     "Status",
     "check_loss",
     "gram",
+    "load",
     "path",
+    "save",
     "solve",
 ]
 
@@ -65,7 +68,9 @@ _HOMES = {
     "Status": "problem",
     "check_loss": "losses",
     "gram": "grams",
+    "load": "io",
     "path": "model_selection.path",
+    "save": "io",
     "solve": "_solve",
 }
 

@@ -79,6 +79,7 @@ class Record(NamedTuple):
     dual: Any
     gap: Any
     largest_step: Any
+    n_support: Any = 0  # coefficients that are not zero
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,8 @@ class Solution:
     status : Status
         Why it stopped; the worst of several problems.
     history : list of Record
-        Iteration, seconds, primal, dual, gap and largest step at each certification.
+        Iteration, seconds, primal, dual, gap, largest step and number of support vectors at each
+        certification.
 
     Examples
     --------

@@ -203,6 +203,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             record.seconds,
             np.sum(record.primal),
             gap / primal if primal else gap,
+            extra={"certificate": record},  # for handlers that draw instead of print
         )
 
     def _expand(

@@ -209,13 +209,17 @@ class SVC(MachineClassifier, SupportVectorMachine):
 
     def _sort_support(self, codes: np.ndarray) -> None:
         """Arrange the support vectors class by class, as LIBSVM does."""
-        k = len(self.classes_)
         order = np.argsort(codes, kind="stable")
-        codes = codes[order]
         expansion = self._expansion
         self.support_ = self.support_[order]
         expansion.rows = take_rows(expansion.rows, order)
         expansion.coef = expansion.coef[order]
+        self._arrange(codes[order])
+
+    def _arrange(self, codes: np.ndarray) -> None:
+        """Set the coefficients in LIBSVM's arrangement, for classes in rising order."""
+        k = len(self.classes_)
+        expansion = self._expansion
         self.n_support_ = np.bincount(codes, minlength=k).astype(np.int32)
         self.intercept_ = expansion.intercept
         if k == 2:

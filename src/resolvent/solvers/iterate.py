@@ -207,6 +207,7 @@ class Run:
                 public(np.array([b.bound for b in best])),
                 public(np.array([b.gap for b in best])),
                 public(largest),
+                public(np.array([np.count_nonzero(b.known.coef) for b in best])),
             )
         )
 

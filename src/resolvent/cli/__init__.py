@@ -1,0 +1,25 @@
+"""The command line: ``resolvent fit``, ``predict``, ``tune``, ``evaluate``, ``inspect``, ..."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line with the arguments of the process."""
+    try:
+        import rich  # noqa: F401
+        import safetensors  # noqa: F401
+        import typer  # noqa: F401
+    except ImportError as error:
+        print(
+            f"The command line needs the package {error.name}, which is not installed: "
+            "pip install 'resolvent[cli]'",
+            file=sys.stderr,
+        )
+        sys.exit(2)
+    from resolvent.cli.app import app
+
+    app(prog_name="resolvent")

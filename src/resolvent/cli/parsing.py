@@ -1,0 +1,139 @@
+"""Options of the command line: from what was typed to values, or a sentence on what is wrong."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from resolvent.losses import LOSSES, as_loss
+
+__all__ = [
+    "check_scoring",
+    "check_target_file",
+    "parse_class_weight",
+    "parse_gamma",
+    "parse_grid",
+    "parse_loss",
+    "parse_quantiles",
+]
+
+
+def parse_loss(text: str | None) -> Any:
+    """Turn huber, huber:0.5 or huber:delta=0.5 into a loss; None stays None."""
+    if text is None:
+        return None
+    name, _, parameters = text.replace("-", "_").partition(":")
+    if name not in LOSSES:
+        raise typer.BadParameter(
+            f"{text!r} is unknown; choose one of {', '.join(LOSSES)}.", param_hint="--loss"
+        )
+    cls = LOSSES[name]
+    words = [word.rpartition("=")[2] for word in text.partition(":")[2].split(",") if parameters]
+    try:
+        if len(words) > len(cls._fields):
+            raise ValueError(f"it has the parameters ({', '.join(cls._fields)}).")
+        return as_loss(cls(*map(float, words)))
+    except (TypeError, ValueError) as error:
+        raise typer.BadParameter(f"{text!r}: {error}", param_hint="--loss") from None
+
+
+def parse_gamma(text: str) -> Any:
+    """Turn a word or a number into gamma."""
+    if text in ("scale", "auto"):
+        return text
+    try:
+        gamma = float(text)
+    except ValueError:
+        gamma = 0.0
+    if not 0 < gamma < np.inf:
+        raise typer.BadParameter(
+            f"{text!r} must be a positive number, scale or auto.", param_hint="--gamma"
+        )
+    return gamma
+
+
+def parse_grid(text: str, option: str) -> Any:
+    """Turn a count, or values such as 0.1,1,10, into what searches take."""
+    if text.isdecimal() and 0 < int(text) <= 1000:
+        return int(text)
+    try:
+        found = [float(word) for word in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or not all(0 < x < np.inf for x in found):
+        raise typer.BadParameter(
+            f"{text!r} must be how many to try, or the values, such as 0.1,1,10.", param_hint=option
+        )
+    return found
+
+
+def check_scoring(name: str | None) -> None:
+    """Refuse a score that scikit-learn does not have."""
+    from sklearn.metrics import get_scorer_names
+
+    if name is not None and name not in get_scorer_names():
+        raise typer.BadParameter(
+            f"{name!r} is not one of scikit-learn's scores, such as accuracy, roc_auc, r2 or "
+            "neg_mean_absolute_error.",
+            param_hint="--scoring",
+        )
+
+
+def parse_quantiles(text: str | None) -> tuple[float, ...] | None:
+    """Turn 0.1,0.5,0.9 into numbers."""
+    if text is None:
+        return None
+    try:
+        found = tuple(float(word) for word in text.split(","))
+    except ValueError:
+        found = ()
+    if not found or not all(0 < tau < 1 for tau in found) or len(set(found)) < len(found):
+        raise typer.BadParameter(
+            f"{text!r} must be different numbers between 0 and 1, such as 0.1,0.5,0.9.",
+            param_hint="--quantiles",
+        )
+    return found
+
+
+def parse_class_weight(text: str | None, classes: np.ndarray) -> Any:
+    """Turn balanced, or LABEL=WEIGHT,..., into a factor for each class."""
+    if text is None or text == "balanced":
+        return text
+    names = {str(label): label for label in classes.tolist()}
+    found = {}
+    for part in text.split(","):
+        label, _, weight = part.rpartition("=")
+        try:
+            found[names[label.strip()]] = float(weight)
+            if not 0 < float(weight) < np.inf:
+                raise ValueError
+        except (KeyError, ValueError):
+            raise typer.BadParameter(
+                f"{part!r} must be LABEL=WEIGHT with a positive weight and one of the labels "
+                f"{', '.join(names)}; or say balanced.",
+                param_hint="--class-weight",
+            ) from None
+    return found
+
+
+def check_target_file(path: Path, force: bool, what: str = "model") -> None:
+    """Refuse, before any work, a place where a file cannot go or would replace something else."""
+    if path.is_dir():
+        raise typer.BadParameter(f"{path} is a directory; give the name of a file.")
+    folder = path.parent
+    if not folder.is_dir():
+        raise typer.BadParameter(f"{folder} is not a directory, so {path} cannot be written.")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise typer.BadParameter(f"{path} cannot be written: no permission.")
+    if what == "model" and path.is_file() and path.stat().st_size and not force:
+        with path.open("rb") as file:
+            start = file.read(4096)
+        if b"__metadata__" not in start and not start.startswith(b"svm_type "):
+            raise typer.BadParameter(
+                f"{path} exists and is no model; give the model another name, or say --force to "
+                "replace it."
+            )

@@ -1,0 +1,61 @@
+"""Write a file as a whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+from typing import Any
+
+__all__ = ["write_atomically"]
+
+
+def write_atomically(path: Any, content: bytes) -> None:
+    """Put `content` in the place of the file `path`; if anything fails nothing has changed.
+
+    The content goes into a new file in the same directory, and onto the disk, before it takes the
+    name. A device or a pipe, such as /dev/stdout, is written to directly.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, which need not exist. Of a symbolic link the file that it leads to.
+    content : bytes
+        What it is to hold.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a directory; give the name of a file.")
+    if target.exists() and not target.is_file():
+        target.write_bytes(content)
+        return
+    target = Path(os.path.realpath(target))
+    mode = 0o666 & ~_umask()
+    if target.exists():
+        mode = stat.S_IMODE(target.stat().st_mode)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, mode)  # mkstemp's files are for their owner only
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    with contextlib.suppress(OSError):  # so that the name too outlives a crash, where that is known
+        directory = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,221 @@
+"""CSV and TSV with a header: numbers where a column has numbers only, words elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from array import array
+from collections.abc import Collection, Iterator
+from itertools import islice
+from typing import BinaryIO
+
+import numpy as np
+
+from resolvent.io.errors import DataFileError
+from resolvent.io.raw import Table, TextColumn
+
+__all__ = ["MISSING", "read_delimited"]
+
+MISSING = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
+ROWS_AT_ONCE = 4096
+
+
+class _NotNumbersError(Exception):
+    """A column that began with numbers goes on with words."""
+
+
+def read_delimited(
+    stream: BinaryIO,
+    source: str,
+    *,
+    delimiter: str | None = None,
+    words: Collection[str] = (),
+    numbers: Collection[str] = (),
+) -> Table:
+    """Read a table.
+
+    Parameters
+    ----------
+    stream : binary file
+        The text, in UTF-8.
+    source : str
+        Its name, for messages.
+    delimiter : str or None
+        What is between columns; None is that of comma, semicolon, tab and bar which the header has
+        most of.
+    words : collection of str
+        Columns to read as words, also if they are numbers.
+    numbers : collection of str
+        Columns that must be numbers.
+
+    Returns
+    -------
+    Table
+    """
+    as_words = set(words)
+    while True:
+        stream.seek(0)
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        try:
+            table = _read(text, source, delimiter, as_words)
+            break
+        except _NotNumbersError as found:
+            # Again, with that column as words: numbers forget how they were spelled.
+            as_words.add(str(found))
+        except UnicodeDecodeError as error:
+            raise DataFileError(
+                f"is not text in UTF-8: byte {error.object[error.start]:#04x} "
+                f"({error.reason}). Save the table as CSV in UTF-8; binary formats are read by "
+                "their ending (.parquet, .npz).",
+                source,
+            ) from None
+        finally:
+            text.detach()
+    for name, column in table.columns.items():
+        if isinstance(column, TextColumn) and (name in numbers or name not in words):
+            _refuse_typos(table, name, column, must=name in numbers)
+    return table
+
+
+def _read(text: io.TextIOWrapper, source: str, delimiter: str | None, words: set[str]) -> Table:
+    rows = _rows(text, source, delimiter)
+    _, header = next(rows)
+    columns = {name: _Column(name, name in words) for name in header}
+    lines = array("q")
+    while block := list(islice(rows, ROWS_AT_ONCE)):
+        lines.extend(line for line, _ in block)
+        for name, cells in zip(header, zip(*(row for _, row in block), strict=True), strict=True):
+            columns[name].add(cells, source, lines[-len(block) :])
+    if not lines:
+        raise DataFileError("the table has a header but no rows.", source)
+    found = {name: column.finish() for name, column in columns.items()}
+    # A column that is missing everywhere, or a mixed one, is only known in the end.
+    return Table(source, found, np.frombuffer(lines, dtype=np.int64).copy())
+
+
+def _rows(
+    text: io.TextIOWrapper, source: str, delimiter: str | None
+) -> Iterator[tuple[int, list[str]]]:
+    """Line number and cells of each row that is not empty, the header first."""
+    if delimiter is None:
+        first = next((line for line in text if line.strip()), "")
+        delimiter = max(",;\t|", key=first.count)  # a comma if there is none of them
+        text.seek(0)
+    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    header: list[str] = []
+    try:
+        for cells in reader:
+            if not cells or (len(cells) == 1 and not cells[0].strip() and len(header) != 1):
+                continue
+            if header and len(cells) != len(header):
+                raise DataFileError(
+                    f"expected {len(header)} columns as in the header, found {len(cells)}.",
+                    source,
+                    reader.line_num,
+                )
+            if not header:
+                header = _checked_header([cell.strip() for cell in cells], source, reader.line_num)
+                cells = header
+            yield reader.line_num, cells
+    except csv.Error as error:
+        raise DataFileError(f"cannot be read as CSV: {error}.", source, reader.line_num) from None
+    if not header:
+        raise DataFileError("the file is empty; expected a header with names of columns.", source)
+
+
+def _checked_header(names: list[str], source: str, line: int) -> list[str]:
+    if len(names) > 1 and names[-1] == "":
+        raise DataFileError(
+            "the header ends with a delimiter; remove it there and in all rows.", source, line
+        )
+    for k, name in enumerate(names):
+        if not name:
+            raise DataFileError("this column has no name in the header.", source, line, k + 1)
+        if name in names[:k]:
+            raise DataFileError(
+                f"the header has two columns {name!r}; names must differ.", source, line, k + 1
+            )
+    if all(map(_is_number, names)):
+        raise DataFileError(
+            f"expected a header with names of columns, found the numbers {', '.join(names[:4])}"
+            "; add a first line with names. For LIBSVM's format say --format svmlight.",
+            source,
+            line,
+        )
+    return names
+
+
+class _Column:
+    """A column as it is read: blocks of numbers, or codes of words."""
+
+    def __init__(self, name: str, words: bool) -> None:
+        self.name, self.words = name, words
+        self.blocks: list[np.ndarray] = []
+        self.codes: dict[str, int] = {}
+
+    def add(self, cells: tuple[str, ...], source: str, lines: array[int]) -> None:
+        if not self.words:
+            try:
+                values = np.array([float(cell) for cell in cells])
+            except ValueError:
+                values = self._slowly(cells)
+            if np.isinf(values).any():
+                row = int(np.flatnonzero(np.isinf(values))[0])
+                raise DataFileError(
+                    f"column {self.name!r}: expected a finite number, found {cells[row]!r}.",
+                    source,
+                    lines[row],
+                )
+            self.blocks.append(values)
+            return
+        codes = self.codes
+        found = (cell.strip() for cell in cells)
+        block = [-1 if x.lower() in MISSING else codes.setdefault(x, len(codes)) for x in found]
+        self.blocks.append(np.array(block, dtype=np.int32))
+
+    def _slowly(self, cells: tuple[str, ...]) -> np.ndarray:
+        """Numbers among cells that are missing; if there are words, they cannot be numbers."""
+        missing = [cell.strip().lower() in MISSING for cell in cells]
+        try:
+            return np.array(
+                [
+                    math.nan if gone else float(cell)
+                    for cell, gone in zip(cells, missing, strict=True)
+                ]
+            )
+        except ValueError:
+            raise _NotNumbersError(self.name) from None
+
+    def finish(self) -> np.ndarray | TextColumn:
+        values = np.concatenate(self.blocks)
+        return TextColumn(values, list(self.codes)) if self.words else values
+
+
+def _refuse_typos(table: Table, name: str, column: TextColumn, must: bool) -> None:
+    """Complain of a word in a column that is of numbers, or mostly."""
+    numeric = np.array([_is_number(category) for category in column.categories], dtype=bool)
+    present = column.codes >= 0
+    is_number = present & numeric[column.codes]
+    if not must and 2 * is_number.sum() < present.sum():
+        return
+    bad = np.flatnonzero(present & ~is_number)
+    if not bad.size:
+        table.columns[name] = np.where(
+            present, np.array([*map(float, column.categories)])[column.codes], np.nan
+        )
+        return
+    word = column.categories[column.codes[bad[0]]]
+    remedy = "" if must else f", or say --categorical {name} if its values are categories"
+    raise DataFileError(
+        f"column {name!r}: expected a number as in other rows, found {word[:40]!r}. Correct "
+        f"it{remedy}.",
+        **table.place(int(bad[0]), name),
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

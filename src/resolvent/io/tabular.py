@@ -1,0 +1,103 @@
+"""A model together with what is done to its data: what the command line fits and saves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix, issparse
+
+from resolvent.io.features import Features
+from resolvent.io.raw import Matrix, Table, TextColumn
+
+__all__ = ["TabularModel"]
+
+
+@dataclass
+class TabularModel:
+    """An estimator with the columns, categories and scales of the data that it was fitted on.
+
+    Attributes
+    ----------
+    estimator : estimator
+        The fitted estimator, whose features are those that `features` makes.
+    features : Features
+        What is done to data before the estimator sees it.
+    target : str or None
+        The name of the target, where it has one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from resolvent import KernelRegressor
+    >>> from resolvent.io.features import Features
+    >>> from resolvent.io.raw import Matrix
+    >>> from resolvent.io.tabular import TabularModel
+    >>> X = np.linspace(0, 60, 50)[:, None]
+    >>> features = Features.learn(Matrix("data", X, None), scale="standard")
+    >>> rows = features(Matrix("data", X, None))
+    >>> model = TabularModel(KernelRegressor().fit(rows, np.sin(rows[:, 0])), features)
+    >>> model.predict(X[:3]).shape
+    (3,)
+    """
+
+    estimator: Any
+    features: Features
+    target: str | None = None
+
+    def rows(self, X: Any) -> Any:
+        """Features of samples, as the estimator takes them."""
+        return self.features(as_raw(X, self.features))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predictions for samples.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse matrix
+            Samples with the columns of the training data, before encoding and scaling.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+        """
+        return self.estimator.predict(self.rows(X))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, for losses that model them.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse matrix
+            Samples with the columns of the training data, before encoding and scaling.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return self.estimator.predict_proba(self.rows(X))
+
+
+def as_raw(X: Any, features: Features) -> Matrix | Table:
+    """See a frame, an array or a sparse matrix as if it had been read from a file."""
+    if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+        needed = features.words | features.numbers
+        columns = {
+            str(name): _column(np.asarray(X[name]), str(name) in features.words)
+            for name in X.columns
+            if str(name) in needed
+        }
+        return Table("X", columns)
+    if issparse(X):
+        return Matrix("X", csr_matrix(X), None, features.base)
+    return Matrix("X", np.asarray(X, dtype=float), None, features.base)
+
+
+def _column(values: np.ndarray, words: bool) -> np.ndarray | TextColumn:
+    if not words:
+        return values.astype(float)
+    missing = np.array([value is None or value != value for value in values], dtype=bool)
+    text = np.array([str(value) for value in values], dtype=object)
+    categories, codes = np.unique(text, return_inverse=True)
+    return TextColumn(np.where(missing, -1, codes), categories.tolist())
