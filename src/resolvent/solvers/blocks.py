@@ -41,32 +41,6 @@ def moves(
 
 
 @register_jitable
-def pair_free(
-    loss: Any,
-    y: Vector,
-    C: Vector,
-    c: Vector,
-    s: Vector,
-    i: int,
-    j: int,
-    k_i: float,
-    k_j: float,
-    k_ij: float,
-) -> tuple[float, float]:
-    """Minimise the dual over c_i and c_j in turns: nearly exactly, with a few numbers alone."""
-    c_i, c_j = c[i], c[j]
-    for _ in range(PAIR_TURNS):
-        before = c_j
-        s_i = s[i] + k_i * (c_i - c[i]) + k_ij * (c_j - c[j])
-        c_i = answer(loss, y[i], C[i], c_i, s_i, 1.0 / k_i)
-        s_j = s[j] + k_ij * (c_i - c[i]) + k_j * (c_j - c[j])
-        c_j = answer(loss, y[j], C[j], c_j, s_j, 1.0 / k_j)
-        if abs(c_j - before) <= 1e-3 * abs(c_j - c[j]):
-            break
-    return c_i, c_j
-
-
-@register_jitable
 def pair_along(
     loss: Any,
     y: Vector,
@@ -149,13 +123,13 @@ def solve_block(
     fraction: float,
     max_updates: int,
 ) -> float:
-    """Greedy updates of two coordinates until the best gain is a fraction of the first; return b.
+    """Greedy updates within a block until its best gain is a fraction of the first; return b.
 
-    `s` are the scores of the block without the offset; `c` and `s` are updated in place. The first
-    coordinate i is that of the largest gain, k_ii h_i^2 / 2 at least, whatever the loss. The second
-    is the one with the largest gain together with i by the quadratic model (second-order choice).
-    With an offset (`paired`) they move along e_i - e_j, so that their sum stays. Curvatures of less
-    than `noise`, relative to k_ii, are rounding.
+    `s` are the scores of the block without the offset; `c` and `s` are updated in place. The gain
+    of a single update is at least k_ii h_i^2 / 2, whatever the loss. With an offset (`paired`)
+    coordinates move in pairs along e_i - e_j, so that their sum stays; the partner is the one with
+    the largest gain by the quadratic model (second-order choice). Curvatures of less than `noise`,
+    relative to k_ii, are rounding.
     """
     n = len(y)
     h, gain = np.empty(n), np.empty(n)
@@ -180,28 +154,26 @@ def solve_block(
             first = gain[i]
         done = gain[i] <= fraction * first
         k_i, h_i, row_i = k[i], h[i], K[i]
-        if paired:
+        if done and (not paired or fresh == OFFSET_EVERY):
+            break
+        if not paired:
+            c[i] += h_i
+            u[i] = c[i] / C[i]
             for p in range(n):
-                pull = k_i * h_i - k[p] * h[p]
-                curvature = max(k_i + k[p] - 2.0 * row_i[p], noise * k_i)
-                gain[p] = (h[p] * h_i < 0.0) * (pull * pull / curvature)
-        else:
-            for p in range(n):
-                g_i, g_p, k_ip = k_i * h_i, k[p] * h[p], row_i[p]
-                determinant = max(k_i * k[p] - k_ip * k_ip, noise * k_i * k[p])
-                gain[p] = (g_i * (g_i * k[p] - 2.0 * g_p * k_ip) + g_p * g_p * k_i) / determinant
-            gain[i] = 0.0
+                s[p] += h_i * row_i[p]
+            continue
+        for p in range(n):
+            pull = k_i * h_i - k[p] * h[p]
+            curvature = max(k_i + k[p] - 2.0 * row_i[p], noise * k_i)
+            gain[p] = (h[p] * h_i < 0.0) * (pull * pull / curvature)
         j = largest(gain)
         if done or gain[j] <= 0.0:
-            if not paired or fresh == OFFSET_EVERY:
+            if fresh == OFFSET_EVERY:
                 break
             fresh = 0  # with an offset of before there may seem to be nothing left
             continue
-        if paired:
-            curvature = max(k_i + k[j] - 2.0 * row_i[j], noise * k_i)
-            new_i, new_j = pair_along(loss, y, C, c, s, i, j, curvature, b)
-        else:
-            new_i, new_j = pair_free(loss, y, C, c, s, i, j, k_i, k[j], row_i[j])
+        curvature = max(k_i + k[j] - 2.0 * row_i[j], noise * k_i)
+        new_i, new_j = pair_along(loss, y, C, c, s, i, j, curvature, b)
         step_i, step_j, row_j = new_i - c[i], new_j - c[j], K[j]
         c[i], c[j], u[i], u[j] = new_i, new_j, new_i / C[i], new_j / C[j]
         for p in range(n):
