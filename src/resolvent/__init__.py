@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from resolvent.grams import gram
     from resolvent.losses import check_loss
     from resolvent.problem import Problem, Solution, Status
+    from resolvent.reformulation import reformulate
 
 __version__ = "0.1.0"
 
@@ -30,6 +31,7 @@ __all__ = [
     "Status",
     "check_loss",
     "gram",
+    "reformulate",
     "solve",
 ]
 
@@ -45,6 +47,7 @@ _HOMES = {
     "Status": "problem",
     "check_loss": "losses",
     "gram": "grams",
+    "reformulate": "reformulation",
     "solve": "_solve",
 }
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from resolvent.grams import Gram, as_gram
 from resolvent.losses import as_loss
-from resolvent.solvers import loops
+from resolvent.risk import Separable
 
 Array = NDArray[np.float64]
 
@@ -188,9 +188,15 @@ class Problem:
         self.y: Array = np.ascontiguousarray(np.atleast_2d(targets.T))
         self.C: Array = self._weights(C, sample_weight)
         self.m, self.n = self.y.shape
-        if self.fit_intercept:
-            for j in range(self.m):
-                self._check_offset_exists(j)
+        self.risk = Separable(self.loss, self.y, self.C)
+        for j in range(self.m if self.fit_intercept else 0):
+            if self.risk.falls_for_ever(j):
+                raise ValueError(
+                    f"With fit_intercept=True this problem has no solution: the targets"
+                    f"{f' of column {j}' if self.columns else ''} are all on one side (a single "
+                    f"class, or all zero), and the loss {type(self.loss).__name__} falls for ever "
+                    "as the offset grows. Use fit_intercept=False or add rows of the other kind."
+                )
 
     def _weights(self, C: ArrayLike, sample_weight: ArrayLike | None) -> Array:
         weights = _numbers(C, "C")
@@ -247,8 +253,8 @@ class Problem:
             if intercept is not None:
                 b = float(np.broadcast_to(intercept, self.m)[j])
             else:
-                b = self.best_offset(j, z[j]) if self.fit_intercept else 0.0
-            sums = loops.fenchel(self.loss, self.y[j], self.C[j], c[j], z[j], b)
+                b = self.risk.best_offset(j, c[j], z[j]) if self.fit_intercept else 0.0
+            sums = self.risk.fenchel(j, c[j], z[j], b)
             result[j] = combine(*sums[:3])
         return self.public(result)
 
@@ -274,8 +280,8 @@ class Problem:
             if abs(coef.sum()) > 8 * EPS * np.abs(coef).sum():
                 coef, _ = self.resolvent_step(j, coef, scores)
                 scores = self.gram.product(coef[None])[0]
-            b = self.best_offset(j, scores)
-        sums = loops.fenchel(self.loss, self.y[j], self.C[j], coef, scores, b)
+            b = self.risk.best_offset(j, coef, scores)
+        sums = self.risk.fenchel(j, coef, scores, b)
         losses, conjugates, products, size = sums
         floor = 64 * EPS * size + self.gram.noise * float(coef**2 @ self.gram.diagonal)
         floor = floor if np.isfinite(floor) else 0.0  # an infinite objective is not rounding
@@ -288,7 +294,7 @@ class Problem:
     def nothing(self, j: int) -> float:
         """Objective that is zero up to rounding, as with a constant target and an offset."""
         none = np.zeros(self.n)
-        start = loops.fenchel(self.loss, self.y[j], self.C[j], none, none, 0.0)[0]
+        start = self.risk.fenchel(j, none, none, 0.0)[0]
         return EPS * float(start) + 1e-200 * float(self.C[j].sum())
 
     def resolvent_step(
@@ -296,45 +302,9 @@ class Problem:
     ) -> tuple[Array, float]:
         """One safe fixed-point step: into the domain of the dual, to sum zero with an offset."""
         alpha = np.full(self.n, 1.0 / max(self.gram.trace, 1e-200))
-        args = self.loss, self.y[j], self.C[j], coef, scores
         if self.fit_intercept:
-            b = loops.balance(*args, alpha, 0.0, b)
-        out = np.empty(self.n)
-        loops.step(*args, b, alpha, out)
-        return out, b
-
-    def best_offset(self, j: int, scores: Array) -> float:
-        """Argmin of the primal over the offset; the midpoint where that is an interval."""
-        sharp = np.full(self.n, np.inf)
-        none = np.zeros(self.n)
-        args = self.loss, self.y[j], self.C[j], none, scores, sharp
-        out = np.empty(self.n)
-        loops.step(*args[:-1], 0.0, sharp, out)
-        slack = 1e-12 * (float(np.abs(out).sum()) or float(self.C[j].sum()))
-        lo = loops.balance(*args, slack, 0.0)
-        hi = loops.balance(*args, -slack, lo if abs(lo) < 1e99 else 0.0)
-        ends = [b for b in (lo, hi) if abs(b) < 1e99]
-        return sum(ends) / len(ends) if ends else 0.0
-
-    def _check_offset_exists(self, j: int) -> None:
-        """Refuse a problem whose objective keeps falling as the offset grows."""
-        y, C, none = self.y[j], self.C[j], np.zeros(self.n)
-        sharp, out = np.full(self.n, np.inf), np.empty(self.n)
-        for side in (1.0, -1.0):
-            # The slopes of the losses at the far end: all of one sign, or zero?
-            far, _ = loops.step(self.loss, y, C, none, none, side * 1e150, C, out)
-            if side * far < 0.0:
-                continue
-            near, _ = loops.step(
-                self.loss, y, C, none, none, side * 50.0 * (1.0 + np.abs(y).max()), sharp, out
-            )
-            if near != 0.0:
-                raise ValueError(
-                    f"With fit_intercept=True this problem has no solution: the targets"
-                    f"{f' of column {j}' if self.columns else ''} are all on one side (a single "
-                    f"class, or all zero), and the loss {type(self.loss).__name__} falls for ever "
-                    "as the offset grows. Use fit_intercept=False or add rows of the other kind."
-                )
+            b = self.risk.balance(j, coef, scores, alpha, b)
+        return self.risk.step(j, coef, scores, b, alpha), b
 
 
 def _numbers(x: ArrayLike, name: str) -> Array:

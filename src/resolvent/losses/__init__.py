@@ -33,6 +33,7 @@ from resolvent.losses.classification import (
     SmoothedHinge,
     SquaredHinge,
 )
+from resolvent.losses.envelope import Envelope, envelope
 from resolvent.losses.regression import (
     Absolute,
     EpsilonInsensitive,
@@ -60,7 +61,14 @@ LOSSES: dict[str, Any] = {
     "modified_huber": ModifiedHuber,
 }
 
-__all__ = ["LOSSES", "as_loss", "check_loss", *(cls.__name__ for cls in LOSSES.values())]
+__all__ = [
+    "LOSSES",
+    "Envelope",
+    "as_loss",
+    "check_loss",
+    "envelope",
+    *(cls.__name__ for cls in LOSSES.values()),
+]
 
 
 def as_loss(loss: Any) -> Any:
@@ -103,10 +111,9 @@ def as_loss(loss: Any) -> Any:
         )
     try:
         # One specialisation for each loss: an int parameter would compile a second one.
-        instance = cls(*map(float, loss)) if not isinstance(loss, type) else cls()
+        instance = cls(*map(_parameter, cls() if isinstance(loss, type) else loss))
     except (TypeError, ValueError) as error:
         raise TypeError(f"The parameters of {name} must be numbers: {error}.") from None
-    instance = cls(*map(float, instance))
     for field, interval in getattr(cls, "limits", {}).items():
         lo, hi = (float(end) for end in interval[1:-1].split(","))
         x = getattr(instance, field)
@@ -114,3 +121,8 @@ def as_loss(loss: Any) -> Any:
         if not (lo < x < hi or closed):
             raise ValueError(f"{name}: {field}={x:g} must be in {interval}.")
     return instance
+
+
+def _parameter(x: Any) -> Any:
+    """Turn a parameter into a float; the parameter of an envelope is a loss."""
+    return as_loss(x) if isinstance(x, tuple) else float(x)

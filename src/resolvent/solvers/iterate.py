@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from resolvent.problem import EPS, Array, Certificate, Problem, Record, Solution, Status
-from resolvent.solvers import loops, newton
+from resolvent.solvers import newton
 
 Steps = Generator[Array | None, None, None]
 
@@ -123,8 +123,7 @@ class Run:
             return True
         for j, z in zip(point.running, gram.scores(point.state[point.running]), strict=True):
             b, c = point.intercept[j], point.coef[j]
-            sums = loops.fenchel(problem.loss, problem.y[j], problem.C[j], c, z, b)
-            losses, conjugates, products, _ = sums
+            losses, conjugates, products, _ = problem.risk.fenchel(j, c, z, b)
             gap = losses + conjugates + products + b * float(c.sum())
             if gap <= tol * max(losses + 0.5 * products, abs(conjugates + 0.5 * products)):
                 return True
