@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from resolvent.grams import Gram, as_gram
+from resolvent.grams.stacked import StackedGram
 from resolvent.losses import as_loss
-from resolvent.risk import Separable
+from resolvent.risk import Coupled, Separable
 
 Array = NDArray[np.float64]
 
@@ -131,7 +132,7 @@ class Certificate(NamedTuple):
 
     coef: Array
     scores: Array  # Kc, without the offset
-    intercept: float
+    intercept: Any  # a number, or one for each column of a coupled loss
     primal: float
     dual: float
     floor: float  # gaps below this are rounding
@@ -174,7 +175,9 @@ class Problem:
         fit_intercept: bool = False,
     ) -> None:
         self.loss = as_loss(loss)
-        self.gram: Gram = as_gram(K)
+        self.couples = getattr(self.loss, "couples", "")
+        self.kernel: Gram = as_gram(K)
+        self.gram = self.kernel
         self.fit_intercept = bool(fit_intercept)
         n = self.gram.n
         targets = _numbers(y, "y")
@@ -187,8 +190,14 @@ class Problem:
         self.columns = targets.ndim == 2
         self.y: Array = np.ascontiguousarray(np.atleast_2d(targets.T))
         self.C: Array = self._weights(C, sample_weight)
+        if self.couples == "columns":  # one problem, with the coefficients of each sample together
+            self.gram = StackedGram(self.kernel, len(self.y))
+            self.y = targets.reshape(1, -1)
         self.m, self.n = self.y.shape
-        self.risk = Separable(self.loss, self.y, self.C)
+        self.risk: Separable | Coupled = Separable(self.loss, self.y, self.C)
+        if self.couples:
+            alpha = n / max(self.kernel.trace, 1e-200)
+            self.risk = Coupled(self.loss, self.y, self.C, self.gram.n // n, alpha)
         for j in range(self.m if self.fit_intercept else 0):
             if self.risk.falls_for_ever(j):
                 raise ValueError(
@@ -202,8 +211,9 @@ class Problem:
         weights = _numbers(C, "C")
         if not (weights >= 0).all() or (weights.ndim == 0 and weights == 0):
             raise ValueError(f"C={C!r} must be positive (C = 1 / lambda).")
-        shape = self.y.T.shape if self.columns else self.y.shape[1:]
-        if self.columns and weights.ndim == 1 and weights.shape != shape[1:]:
+        rows_only = not self.columns or self.couples == "columns"
+        shape = self.y.shape[1:] if rows_only else self.y.T.shape
+        if not rows_only and weights.ndim == 1 and weights.shape != shape[1:]:
             raise ValueError(
                 f"C has shape {weights.shape}; for several problems give one number each, shape "
                 f"{shape[1:]}, or one for each target, shape {shape}."
@@ -223,7 +233,7 @@ class Problem:
                     f"sample_weight has a negative value ({w.min():g}); weights must be >= 0."
                 )
             with np.errstate(over="ignore"):  # refused below
-                weights = weights * (w[:, None] if self.columns and w.ndim else w)
+                weights = weights * (w if rows_only or not w.ndim else w[:, None])
         weights = np.atleast_2d(weights.T)
         if not (weights > 0).any(axis=1).all():
             raise ValueError(
@@ -231,6 +241,13 @@ class Problem:
             )
         if not np.isfinite(weights).all():
             raise ValueError("C times sample_weight overflows; scale them down.")
+        for c in weights if self.couples == "samples" else []:
+            if len(np.unique(c[c > 0])) > 1:
+                raise ValueError(
+                    f"The loss {type(self.loss).__name__} is one of all samples together, so that "
+                    "only weights of 0 and 1 have a meaning: give no other sample_weight, and one "
+                    "C for all rows."
+                )
         return np.ascontiguousarray(weights, dtype=float)
 
     def primal(self, coef: ArrayLike, intercept: ArrayLike | None = None) -> Any:
@@ -250,7 +267,10 @@ class Problem:
         z = self.gram.product(c)
         result = np.empty(self.m)
         for j in range(self.m):
-            if intercept is not None:
+            b: Any
+            if intercept is not None and self.risk.n_columns > 1:
+                b = np.broadcast_to(intercept, self.risk.n_columns)
+            elif intercept is not None:
                 b = float(np.broadcast_to(intercept, self.m)[j])
             else:
                 b = self.risk.best_offset(j, c[j], z[j]) if self.fit_intercept else 0.0
@@ -261,23 +281,34 @@ class Problem:
     def rows(self, coef: ArrayLike) -> Array:
         """Coefficients as the solvers have them: one contiguous row for each problem."""
         given = _numbers(coef, "coef")
-        shape = (self.n, self.m) if self.columns else (self.n,)
+        n = self.kernel.n
+        shape = (n, self.m * self.risk.n_columns) if self.columns else (n,)
         if given.shape != shape:
             raise ValueError(f"coef has shape {given.shape}; this problem needs {shape}.")
+        if self.couples == "columns":
+            return np.array(given.reshape(1, -1), dtype=float)
         return np.array(np.atleast_2d(given.T), dtype=float, order="C")
 
     def public(self, rows: Array) -> Any:
         """Undo `rows`: vectors and numbers for one problem, columns and arrays for several."""
+        if self.couples == "columns":
+            return rows.reshape(self.kernel.n, -1) if rows.ndim == 2 else rows[0].item()
         if self.columns:
             return rows.T
         return rows[0] if rows.ndim == 2 else rows[0].item()
 
+    def public_offset(self, offsets: list[Any]) -> Any:
+        """Offsets of all problems: a number, or an array with one for each column of targets."""
+        if self.couples == "columns":
+            return np.array(np.broadcast_to(offsets[0], self.risk.n_columns))
+        return self.public(np.array(offsets))
+
     def certify(self, j: int, coef: Array, scores: Array) -> Certificate:
         """Bounds for problem j at coefficients `coef` with ``scores = K coef`` just computed."""
-        b = 0.0
+        b: Any = 0.0
         if self.fit_intercept:
             # The dual bound holds only where the coefficients sum to zero.
-            if abs(coef.sum()) > 8 * EPS * np.abs(coef).sum():
+            if self._imbalance(coef) > 8 * EPS:
                 coef, _ = self.resolvent_step(j, coef, scores)
                 scores = self.gram.product(coef[None])[0]
             b = self.risk.best_offset(j, coef, scores)
@@ -286,10 +317,19 @@ class Problem:
         floor = 64 * EPS * size + self.gram.noise * float(coef**2 @ self.gram.diagonal)
         floor = floor if np.isfinite(floor) else 0.0  # an infinite objective is not rounding
         # To rounding sum(c) = 0; what is left of it costs the bound b sum(c), to first order.
-        left = b * float(coef.sum())
-        return Certificate(
-            coef, scores, b, losses + 0.5 * products, -conjugates - 0.5 * products - left, floor
-        )
+        dual = -conjugates - 0.5 * products - self.left_over(coef, b)
+        if self.fit_intercept and self._imbalance(coef) > 1e-9:
+            dual = -np.inf  # no offset balances them: they prove nothing
+        return Certificate(coef, scores, b, losses + 0.5 * products, dual, floor)
+
+    def _imbalance(self, coef: Array) -> float:
+        """How far coefficients are from a sum of zero, in units of their size."""
+        size = float(np.abs(coef).sum())
+        return float(np.abs(self.risk.totals(coef)).max()) / size if size > 0.0 else 0.0
+
+    def left_over(self, coef: Array, b: Any) -> float:
+        """Measure what the dual lacks where the coefficients do not sum to zero, to first order."""
+        return float(np.broadcast_to(b, self.risk.n_columns) @ self.risk.totals(coef))
 
     def nothing(self, j: int) -> float:
         """Objective that is zero up to rounding, as with a constant target and an offset."""
@@ -297,9 +337,7 @@ class Problem:
         start = self.risk.fenchel(j, none, none, 0.0)[0]
         return EPS * float(start) + 1e-200 * float(self.C[j].sum())
 
-    def resolvent_step(
-        self, j: int, coef: Array, scores: Array, b: float = 0.0
-    ) -> tuple[Array, float]:
+    def resolvent_step(self, j: int, coef: Array, scores: Array, b: Any = 0.0) -> tuple[Array, Any]:
         """One safe fixed-point step: into the domain of the dual, to sum zero with an offset."""
         alpha = np.full(self.n, 1.0 / max(self.gram.trace, 1e-200))
         if self.fit_intercept:
@@ -329,5 +367,11 @@ def _check_targets(loss: Any, y: Array) -> None:
     if kind == "sign" and not (np.abs(y) == 1.0).all():
         found = ", ".join(f"{v:g}" for v in np.unique(y)[:4])
         raise ValueError(f"y must be -1 or +1 for the loss {name}; found the values {found}.")
+    is_one_hot = y.ndim == 2 and y.shape[1] > 1 and bool(np.isin(y, (0.0, 1.0)).all())
+    if kind == "one_hot" and not (is_one_hot and (y.sum(axis=1) == 1).all()):
+        raise ValueError(
+            f"y must have a column for each class and, in each row, one 1 among zeros for the loss "
+            f"{name}; a classifier takes labels."
+        )
     if kind == "nonnegative" and (y < 0).any():
         raise ValueError(f"y must be >= 0 for the loss {name}; found {y.min():g}.")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from resolvent.estimators._base import Data, Machine, checked_C
-from resolvent.estimators._classes import as_columns, class_factors
+from resolvent.estimators._classes import class_factors
 from resolvent.estimators._compat import with_callbacks
 from resolvent.estimators._expansion import linear_scores, linear_weights
 from resolvent.estimators.classifier import MachineClassifier, ProbabilityMixin
@@ -72,7 +72,8 @@ class LinearClassifier(ProbabilityMixin, MachineClassifier, LinearMachine):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights; one row for two classes, otherwise one-vs-rest.
+        Weights; one row for two classes, otherwise one-vs-rest. A loss of all classes together has
+        a row for each class.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Offsets.
     dual_gap_, objective_, n_iter_ : float, float and int, or arrays of one for each class
@@ -142,9 +143,8 @@ class LinearClassifier(ProbabilityMixin, MachineClassifier, LinearMachine):
         loss = self._margin_loss(self.loss)
         data, codes = self._read_classes(X, y, sample_weight)
         factors = class_factors(self.class_weight, self.classes_, codes, data.weight)
-        signs, _ = as_columns(codes, len(self.classes_), "ovr")
-        weight = np.broadcast_to((data.weight * factors[codes])[:, None], signs.shape)
-        self._fit_weights(data, loss, signs, weight, **self._settings())
+        targets, weight = self._as_targets(loss, codes, data.weight * factors[codes])
+        self._fit_weights(data, loss, targets, weight, **self._settings())
         return self._conclude()
 
 

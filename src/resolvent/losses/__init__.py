@@ -18,6 +18,8 @@ A loss is a NamedTuple of its parameters with three methods of plain numbers, wh
 A loss that gives ``value`` and ``derivative(y, z)`` alone gets the other two numerically. The
 class attributes ``targets`` ("real", "sign" or "nonnegative") and ``limits`` (intervals of the
 parameters) are optional and serve error messages.
+
+Losses that couple several scores are in :data:`COUPLED`, see :mod:`resolvent.losses.coupled`.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from resolvent.losses.classification import (
     SmoothedHinge,
     SquaredHinge,
 )
+from resolvent.losses.coupled import Chebyshev, CrammerSinger, Multinomial, RootSquared
 from resolvent.losses.envelope import Envelope, envelope
 from resolvent.losses.regression import (
     Absolute,
@@ -61,13 +64,21 @@ LOSSES: dict[str, Any] = {
     "modified_huber": ModifiedHuber,
 }
 
+COUPLED: dict[str, Any] = {
+    "chebyshev": Chebyshev,
+    "root_squared": RootSquared,
+    "multinomial": Multinomial,
+    "crammer_singer": CrammerSinger,
+}
+
 __all__ = [
+    "COUPLED",
     "LOSSES",
     "Envelope",
     "as_loss",
     "check_loss",
     "envelope",
-    *(cls.__name__ for cls in LOSSES.values()),
+    *(cls.__name__ for cls in (LOSSES | COUPLED).values()),
 ]
 
 
@@ -88,12 +99,13 @@ def as_loss(loss: Any) -> Any:
     Huber(delta=1.0)
     """
     if isinstance(loss, str):
-        if loss not in LOSSES:
+        known = LOSSES | COUPLED
+        if loss not in known:
             raise ValueError(
-                f"loss={loss!r} is unknown; choose one of {', '.join(LOSSES)}, or "
+                f"loss={loss!r} is unknown; choose one of {', '.join(known)}, or "
                 "pass an instance of your own class."
             )
-        loss = LOSSES[loss]
+        loss = known[loss]
     cls: Any = loss if isinstance(loss, type) else type(loss)
     name = cls.__name__
     if not (issubclass(cls, tuple) and "_fields" in vars(cls) and "value" in vars(cls)):

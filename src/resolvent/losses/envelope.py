@@ -83,4 +83,7 @@ def envelope(loss: Any, alpha: float) -> Envelope:
     """
     from resolvent.losses import as_loss
 
-    return as_loss(Envelope(as_loss(loss), alpha))  # type: ignore[call-arg]
+    inner = as_loss(loss)
+    if hasattr(inner, "couples"):
+        raise ValueError(f"{inner!r} couples several scores; envelope is for losses of one.")
+    return as_loss(Envelope(inner, alpha))  # type: ignore[call-arg]

@@ -34,13 +34,22 @@ def fixed_point(
     coefficients before and takes the plain step, so that it never ends worse than without.
     """
     gram, risk = problem.gram, problem.risk
+    if problem.couples and (np.ndim(alpha) > 0 or alpha == "jacobi"):
+        raise ValueError(
+            f"alpha={alpha!r} gives each coordinate its own step, which the loss "
+            f"{type(problem.loss).__name__} does not allow, as it couples them: use 'spectral', "
+            "'trace' or a number."
+        )
 
     def dual(j: int, coef: Array, scores: Array) -> float:
         _, conjugates, products, _ = risk.fenchel(j, coef, scores, 0.0)
         return float(conjugates + 0.5 * products)
 
     def steps(point: Point) -> Steps:
-        alphas = step_sizes(alpha, gram)  # here, where time limit and interrupt are watched
+        # Here, where time limit and interrupt are watched.
+        alphas = step_sizes(alpha, problem.kernel)
+        if problem.couples:
+            alphas = np.full(problem.n, alphas[0])
         before = point.coef.copy()
         scores_before = gram.product(before)
         dual_before = np.full(problem.m, np.inf)

@@ -34,8 +34,10 @@ class Point:
     @classmethod
     def at(cls, problem: Problem, coef: Array) -> Point:
         """Start every problem at `coef`."""
-        zeros = np.zeros(problem.m)
-        return cls(coef, problem.gram.state(coef), zeros, np.arange(problem.m), zeros.copy())
+        columns = problem.risk.n_columns
+        offsets = np.zeros(problem.m if columns == 1 else (problem.m, columns))
+        state, work = problem.gram.state(coef), np.zeros(problem.m)
+        return cls(coef, state, offsets, np.arange(problem.m), work)
 
     def move(self, problem: Problem, j: int, certificate: Certificate) -> None:
         """Put problem j where `certificate` was given."""
@@ -124,7 +126,7 @@ class Run:
         for j, z in zip(point.running, gram.scores(point.state[point.running]), strict=True):
             b, c = point.intercept[j], point.coef[j]
             losses, conjugates, products, _ = problem.risk.fenchel(j, c, z, b)
-            gap = losses + conjugates + products + b * float(c.sum())
+            gap = losses + conjugates + products + problem.left_over(c, b)
             if gap <= tol * max(losses + 0.5 * products, abs(conjugates + 0.5 * products)):
                 return True
         return False
@@ -207,12 +209,12 @@ class Run:
 
     def solution(self) -> Solution:
         """Gather the best of each problem."""
-        best, public = self.best, self.problem.public
+        best, public, spread = self.best, self.problem.public, self.problem.risk.spread
         known = [b.known for b in best]
         return Solution(
             coef=public(np.array([k.coef for k in known])),
-            fitted=public(np.array([k.scores + k.intercept for k in known])),
-            intercept=public(np.array([k.intercept for k in known])),
+            fitted=public(np.array([k.scores + spread(k.intercept) for k in known])),
+            intercept=self.problem.public_offset([k.intercept for k in known]),
             primal=public(np.array([k.primal for k in known])),
             dual=public(np.array([b.bound for b in best])),
             gap=public(np.array([b.gap for b in best])),
@@ -241,6 +243,7 @@ def iterate(
     run = Run(problem, point, tol if stop == "gap" else np.inf, clock)
     largest = np.full(problem.m, np.inf)
     next_check = 0
+    polish = accelerate and stop == "gap" and not problem.couples
     try:
         run.certify(largest, polish=False)
         for progress in steps(point):
@@ -260,7 +263,7 @@ def iterate(
                 # Checks grow rarer, so that they cost little and overshoot by an eighth at most.
                 next_check = run.n_iter + 1 + run.n_iter // 8
             if small_step or ending or (due and run.promising(tol)):
-                run.certify(largest, polish=accelerate and stop == "gap")
+                run.certify(largest, polish)
                 for j in point.running:
                     status = run.verdict(j, largest[j], stop, tol)
                     if status is not None:
