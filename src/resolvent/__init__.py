@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from resolvent.estimators.regressor import KernelRegressor
     from resolvent.estimators.ridge import KernelRidge
     from resolvent.grams import gram
+    from resolvent.grams.repair import repair
     from resolvent.losses import check_loss
     from resolvent.problem import Problem, Solution, Status
     from resolvent.reformulation import reformulate
@@ -32,6 +33,7 @@ __all__ = [
     "check_loss",
     "gram",
     "reformulate",
+    "repair",
     "solve",
 ]
 
@@ -48,6 +50,7 @@ _HOMES = {
     "check_loss": "losses",
     "gram": "grams",
     "reformulate": "reformulation",
+    "repair": "grams.repair",
     "solve": "_solve",
 }
 

@@ -42,6 +42,7 @@ class Status(IntEnum):
     MAX_ITER = 4
     TIME_LIMIT = 5
     INTERRUPTED = 6
+    NOT_PSD = 7
 
     def __str__(self) -> str:
         return self.name
@@ -60,6 +61,7 @@ _MESSAGES = {
     Status.MAX_ITER: "max_iter was reached before the tolerance.",
     Status.TIME_LIMIT: "time_limit was reached before the tolerance.",
     Status.INTERRUPTED: "The fit was interrupted before the tolerance was reached.",
+    Status.NOT_PSD: "The kernel matrix is not positive semidefinite, so that no bound holds.",
 }
 
 
@@ -314,7 +316,11 @@ class Problem:
             b = self.risk.best_offset(j, coef, scores)
         sums = self.risk.fenchel(j, coef, scores, b)
         losses, conjugates, products, size = sums
-        floor = 64 * EPS * size + self.gram.noise * float(coef**2 @ self.gram.diagonal)
+        with np.errstate(
+            over="ignore"
+        ):  # coefficients that grow for ever, on a K that is no kernel
+            noise = self.gram.noise * float(coef**2 @ self.gram.diagonal)
+        floor = 64 * EPS * size + noise
         floor = floor if np.isfinite(floor) else 0.0  # an infinite objective is not rounding
         # To rounding sum(c) = 0; what is left of it costs the bound b sum(c), to first order.
         dual = -conjugates - 0.5 * products - self.left_over(coef, b)

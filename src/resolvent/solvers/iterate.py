@@ -113,6 +113,8 @@ class Run:
         self.finishers = [newton.Finisher(problem, j, clock.is_over) for j in range(problem.m)]
         self.seconds_to_certify = 0.0
         self.certified_at = 0
+        self.last: dict[int, tuple[Array, Array]] = {}  # coefficients and scores certified last
+        self.met_negative_curvature = self.falls = False
 
     def promising(self, tol: float) -> bool:
         """Whether a certificate is worth its product with K.
@@ -135,18 +137,37 @@ class Run:
         """Certify the running problems from scratch, finish by Newton where due, and record."""
         began = self.clock.seconds
         self.certified_at = self.n_iter
+        self.falls = False
         problem, point = self.problem, self.point
         running = point.running
         state = problem.gram.state(point.coef[running])
         point.state[running] = state  # incremental updates drift
         scores = problem.gram.scores(state)
         for j, z in zip(running, scores, strict=True):
+            self._look_at_curvature(j, point.coef[j].copy(), z.copy())
             current = problem.certify(j, point.coef[j].copy(), z.copy())
+            lowest = self.best[j].certificate
+            self.falls |= lowest is None or 0.0 <= current.primal < lowest.primal
             self.best[j].see(current)
             if polish:
                 self._finish(j, current)
         self.seconds_to_certify = self.clock.seconds - began
         self._record(largest)
+
+    def _look_at_curvature(self, j: int, coef: Array, scores: Array) -> None:
+        """Note where c'Kc < 0, of the coefficients or of their change: then K is no kernel matrix.
+
+        Rounding of K can make it so too, by n ulps of its diagonal at most.
+        """
+        gram = self.problem.gram
+        before = self.last.get(j, (np.zeros_like(coef), np.zeros_like(scores)))
+        self.last[j] = coef, scores
+        slack = 8 * gram.n * (float(np.finfo(gram.dtype).eps) + gram.noise)
+        with np.errstate(all="ignore"):
+            for c, z in ((coef, scores), (coef - before[0], scores - before[1])):
+                size = np.abs(c).max()  # out of the squares, which might overflow
+                if (c / size) @ (z / size) < -slack * float((c / size) ** 2 @ gram.diagonal):
+                    self.met_negative_curvature = True
 
     def _finish(self, j: int, current: Certificate) -> None:
         """Let Newton take problem j on from `current`, as far as it is worth its work."""
@@ -219,7 +240,9 @@ class Run:
             dual=public(np.array([b.bound for b in best])),
             gap=public(np.array([b.gap for b in best])),
             n_iter=public(np.array([b.n_iter for b in best])),
-            status=max(b.status for b in best if b.status is not None),
+            status=Status.NOT_PSD
+            if self.met_negative_curvature
+            else max(b.status for b in best if b.status is not None),
             history=self.history,
         )
 
@@ -268,6 +291,8 @@ def iterate(
                     status = run.verdict(j, largest[j], stop, tol)
                     if status is not None:
                         run.stop(j, status)
+                if run.met_negative_curvature and not run.falls:
+                    run.stop_all(Status.NOT_PSD)  # there may be no minimum to go to
                 if callback is not None and callback(run.history[-1]):
                     run.stop_all(Status.CALLBACK)
             if ending:
@@ -301,6 +326,8 @@ def _warn(solution: Solution, tol: float, stop: str) -> None:
         "more even scale; tol=0 asks for just this limit.",
         Status.MAX_ITER: "Raise max_iter, or tol, or lower C.",
         Status.TIME_LIMIT: f"Raise time_limit. {go_on}",
+        Status.NOT_PSD: "The result is a stationary point at best. Use another kernel or other "
+        "parameters of it, or make the matrix positive semidefinite: resolvent.repair(K).",
     }
     warnings.warn(
         f"{solution.status.message} Relative duality gap reached: {relative.max():.2e}; asked "
