@@ -59,7 +59,8 @@ def solve(
     fit_intercept : bool, default=False
         Whether to add an unpenalised offset to the scores.
     solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
-        "auto" is coordinate descent, greedy where rows of K are at hand and `rule` is not given.
+        "auto" is coordinate descent, greedy where rows of K are at hand and `rule` is not given;
+        for a loss that couples all samples, fixed point.
     rule : {"permuted", "cyclic", "aitken", "greedy"}, array of int or callable, default="permuted"
         Coordinate descent: the order of updates. "greedy" takes those of the largest gain, in
         blocks. An array is the order of each sweep, a callable maps the number of the sweep to its
@@ -124,8 +125,13 @@ def solve(
         _check_number("time_limit", time_limit, "it is in seconds")
     rng = as_generator(random_state)
     is_greedy = isinstance(rule, str) and rule == "greedy"
+    if is_greedy and problem.couples:
+        raise ValueError(
+            f"rule='greedy' is for losses of one score, which {type(problem.loss).__name__} is "
+            "not: use rule='permuted'."
+        )
     if solver == "auto":
-        solver = "coordinate_descent"
+        solver = "fixed_point" if problem.couples == "samples" else "coordinate_descent"
         unset = isinstance(rule, str) and rule == "permuted"
         is_greedy = is_greedy or (unset and isinstance(problem.gram, RowGram))
     if max_iter is None:

@@ -133,6 +133,8 @@ class Machine(CallbackSupportMixin, BaseEstimator):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Solve for all columns of `targets`, with weights C_i of the same shape.
 
+        For a loss that couples the columns the weights are a vector.
+
         `losses` is one loss for all columns, or a list of one for each. Sets the attributes that
         describe the fit, and returns coefficients (n, m) and offsets (m,).
         """
@@ -154,7 +156,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
                 losses[columns[0]] if isinstance(losses, list) else losses,
                 K,
                 targets[:, columns],
-                weights[:, columns],
+                weights if weights.ndim == 1 else weights[:, columns],
                 start=start[:, columns] if start.any() else None,
                 callback=report,
                 on_interrupt="return",
@@ -171,7 +173,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
     def _describe(self, solutions: list[Solution], seconds: float) -> None:
         """Set the attributes that say how a fit went; numbers if it was of one problem."""
         for name, field in (("dual_gap_", "gap"), ("objective_", "primal"), ("n_iter_", "n_iter")):
-            values = np.concatenate([getattr(s, field) for s in solutions])
+            values = np.concatenate([np.atleast_1d(getattr(s, field)) for s in solutions])
             setattr(self, name, values[0].item() if len(values) == 1 else values)
         self.status_ = max(s.status for s in solutions)
         self.history_ = [record for s in solutions for record in s.history]

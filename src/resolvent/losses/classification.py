@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from numba.extending import register_jitable
 
+from resolvent._jit import resolvent
 from resolvent._numeric import EPS, ULPS
 from resolvent.losses.regression import clip
 
@@ -192,3 +193,7 @@ class Logistic(NamedTuple):
             m -= step
             if not lo < m < hi:  # Newton left the bracket: halve it
                 m = 0.5 * (lo + hi)
+
+    def slope(self, y: float, v: float, a: float) -> float:
+        p = -y * resolvent(self, y, v, a)
+        return p * (1.0 - p) / (p * (1.0 - p) + a)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from resolvent.problem import Problem
-from resolvent.solvers import loops
 from resolvent.solvers.iterate import Point, Steps
 
 Order = NDArray[np.int64]
@@ -30,41 +29,43 @@ def coordinate_descent(
 
     With an unpenalised offset b the constraint sum(c) = 0 is met by proximal-point steps on b: the
     kernel is K + rho 11', and after each sweep b <- b + rho sum(c).
+
+    Where the loss couples the columns of a sample, their coefficients are updated together, which
+    is still exact: the rows of K are the same for all of them.
     """
-    orders = _orders(rule, problem.n, as_generator(random_state))
-    gram = problem.gram
+    if problem.couples == "samples":
+        raise ValueError(
+            f"The loss {type(problem.loss).__name__} couples all samples, so that there is no "
+            "coefficient that could be updated alone: use solver='fixed_point'."
+        )
+    gram, risk = problem.kernel, problem.risk
+    orders = _orders(rule, gram.n, as_generator(random_state))
 
     def steps(point: Point) -> Steps:
-        offset = np.zeros((problem.m, 3))
+        offset = np.zeros((problem.m, risk.n_columns, 3))  # b, sum of c, rho
         if problem.fit_intercept:
-            offset[:, 2] = OFFSET_STEP * (gram.trace / gram.n or 1.0)
+            offset[:, :, 2] = OFFSET_STEP * (gram.trace / gram.n or 1.0)
         iteration = 0
         while True:
             used = np.any(problem.C[point.running] > 0.0, axis=0)
             order = orders(iteration)
             largest = np.zeros(problem.m)
-            offset[:, 0] = point.intercept
-            offset[:, 1] = point.coef.sum(axis=1) if problem.fit_intercept else 0.0
+            for j in range(problem.m if problem.fit_intercept else 0):
+                offset[j, :, 0], offset[j, :, 1] = point.intercept[j], risk.totals(point.coef[j])
             for part, panel in gram.chunks(order[used[order]]):
                 for j in point.running:
-                    step = loops.sweep(
-                        problem.loss,
-                        panel,
-                        point.state[j],
-                        problem.y[j],
-                        problem.C[j],
-                        point.coef[j],
-                        gram.diagonal,
-                        offset[j],
-                        part,
+                    step = risk.sweep(
+                        j, panel, point.state[j], point.coef[j], gram.diagonal, offset[j], part
                     )
                     largest[j] = max(largest[j], step)
                     yield None
-            point.intercept += offset[:, 2] * offset[:, 1]
+            change = offset[:, :, 2] * offset[:, :, 1]
+            point.intercept += change.reshape(point.intercept.shape)
             point.work[point.running] += float(len(order)) * gram.row_cost
             iteration += 1
             # Coefficients may rest at their bounds while the offset still moves.
-            yield np.maximum(largest, np.abs(offset[:, 1])) if problem.fit_intercept else largest
+            drift = np.abs(offset[:, :, 1]).max(axis=1)
+            yield np.maximum(largest, drift) if problem.fit_intercept else largest
 
     return steps
 
