@@ -172,22 +172,15 @@ def proximal(
     sigma: float,
     c: Vector,
     slopes: Vector,
-) -> float:
-    """Fixed-point step around `centre`, slopes of the resolvents, and the sum of its envelopes.
-
-    The envelope at s is e(s) = -min over c of C L*(-c / C) + (c - centre)^2 / (2 sigma) + c s.
-    """
-    envelopes = 0.0
+) -> None:
+    """Fixed-point step around `centre`, equation (8), and the slopes of the resolvents."""
     for i in range(len(y)):
         c[i], slopes[i] = 0.0, 0.0
         if C[i] > 0.0:
             a = min(sigma / C[i], SHARP)
             v = a * s[i] - centre[i] / C[i]
-            u = resolvent(loss, y[i], v, a)
-            c[i], slopes[i] = -C[i] * u, slope(loss, y[i], v, a)
-            away = c[i] - centre[i]
-            envelopes -= C[i] * conjugate(loss, y[i], u) + 0.5 * away * away / sigma + c[i] * s[i]
-    return envelopes
+            c[i] = -C[i] * resolvent(loss, y[i], v, a)
+            slopes[i] = slope(loss, y[i], v, a)
 
 
 @compiled
