@@ -144,7 +144,8 @@ def solve(
     elif is_greedy:
         steps = greedy(problem)
     else:
-        steps = coordinate_descent(problem, rule, rng)
+        shrink = accelerate and stop == "gap" and isinstance(rule, str) and rule == "permuted"
+        steps = coordinate_descent(problem, rule, rng, shrink)
     if solver == "newton":
         steps = newton(problem, steps)
     with one_blas_thread():

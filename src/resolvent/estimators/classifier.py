@@ -161,7 +161,7 @@ class KernelClassifier(ProbabilityMixin, MachineClassifier, KernelMachine):
         Factors of C for the classes.
     multi_class : {"ovr", "ovo"}, default="ovr"
         More than two classes by one-vs-rest or by one-vs-one problems, all on one kernel.
-    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
         The algorithm.
     tol : float, default=1e-5
         Relative duality gap to reach; 0 is the limit of rounding.

@@ -62,8 +62,8 @@ class SparseFeatures(NamedTuple):
 
     def dot(self, state: Any, i: int) -> Any:
         total = 0.0
-        for k in range(self.indptr[i], self.indptr[i + 1]):
-            total += self.data[k] * state[self.indices[k]]
+        for k in range(np.uint64(self.indptr[i]), np.uint64(self.indptr[i + 1])):
+            total += self.data[k] * state[np.uint32(self.indices[k])]
         return total
 
     def axpy(self, state: Any, i: int, h: float) -> None:

@@ -20,6 +20,8 @@ from resolvent.solvers import loops, newton
 
 Steps = Generator[Array | None, None, None]
 
+CHEAP = 1e6  # multiply-adds of a product with K that is hardly noticed
+
 
 @dataclass
 class Point:
@@ -119,7 +121,7 @@ class Run:
         that a problem is within the tolerance, and now and then in any case.
         """
         problem, point, gram = self.problem, self.point, self.problem.gram
-        if gram.n * gram.row_cost <= newton.TRIFLE or self.n_iter >= 2 * self.certified_at:
+        if gram.sweep_cost <= CHEAP or self.n_iter >= 2 * self.certified_at:
             return True
         for j, z in zip(point.running, gram.scores(point.state[point.running]), strict=True):
             b, c = point.intercept[j], point.coef[j]

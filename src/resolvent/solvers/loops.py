@@ -58,16 +58,24 @@ def sweep(
     diagonal: Vector,
     offset: Vector,
     order: NDArray[np.int64],
+    rests: NDArray[np.uint8],
+    longest: int,
 ) -> float:
     """Algorithms 1 and 2 of the paper: update the coordinates in `order`, return max |h_i|.
 
     `state` is z = Kc or w = X'c, as `panel` has it. ``offset = (b, sum of c, rho)`` adds
     b + rho sum(c) to each score, which is the kernel K + rho 11' and a shift by b.
+
+    Shrinking: a coordinate that rests, at a bound of the dual as a rule, at k visits in a row is
+    left out of the next k sweeps, or of `longest`. In `rests` are k and the sweeps still to go.
     """
     largest = 0.0
     rho = offset[2]
     for i in order:
         if C[i] == 0.0:
+            continue
+        if rests[1, i] > 0:
+            rests[1, i] -= 1
             continue
         s = dot(panel, state, i) + offset[0] + rho * offset[1]
         new = answer(loss, y[i], C[i], c[i], s, 1.0 / (diagonal[i] + rho))
@@ -77,6 +85,10 @@ def sweep(
             c[i] = new
             offset[1] += h
             largest = max(largest, abs(h))
+            rests[0, i] = 0
+        elif rests[0, i] < longest:
+            rests[0, i] += 1
+        rests[1, i] = rests[0, i]
     return largest
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 SWEEPS = 3  # of coordinate descent, before the first proximal step
 MAX_STEPS = 30  # proximal steps at one go
 GROWTH = 4.0  # of sigma, from one proximal step to the next
+SMOOTH = 1e6  # how much longer steps may be that the curvature of the loss itself keeps short
 INEXACT = 0.25  # below 1 inexact proximal steps converge
 MAX_FAILURES = 3  # proximal steps without progress
 MAX_NEWTON = 40  # Newton steps in one proximal step
@@ -54,6 +55,8 @@ class ProximalNewton:
         self.problem, self.j = problem, j
         self.loss, self.y, self.C = problem.loss, problem.y[j], problem.C[j]
         self.sigma = 0.0
+        # Where Newton's method ended last: a, its state, its scores and the offset.
+        self.warm: tuple[Array, Array, Array, float] | None = None
 
     def start(self, at: Certificate) -> None:
         """Choose sigma so that scores that change by a tenth move coefficients by their size."""
@@ -62,8 +65,12 @@ class ProximalNewton:
         self.sigma = max(
             10.0 * np.abs(at.coef).max() / max(scores, 1e-100), 10.0 / max(curvature, 1e-100)
         )
+        _, slopes = self._respond(at.coef, at.scores + at.intercept, SMOOTH * self.sigma)
+        if 0.0 < slopes.max() < 0.01:
+            # The loss is smooth, so that its own curvature is all that Newton's method needs.
+            self.sigma *= SMOOTH
         self.residual = self._residual(at)
-        self.warm = at.coef, self.problem.gram.state(at.coef[None])[0], at.scores, at.intercept
+        self.warm = None
 
     def advance(self, at: Certificate) -> Generator[float, None, Certificate | None]:
         """Take a proximal step: a better certificate, or None where rounding leaves no better.
@@ -108,10 +115,16 @@ class ProximalNewton:
     def _proximal_step(self, at: Certificate) -> Generator[float, None, Certificate]:
         """Solve the proximal problem around `at` by Newton's method, and certify the result."""
         problem, gram, sigma, centre = self.problem, self.problem.gram, self.sigma, at.coef
+        if self.warm is None:
+            self.warm = at.coef, np.empty(0), at.scores, at.intercept
         a, state, z, b = self.warm
         c, slopes = self._respond(centre, z + b, sigma)
         blind = 0
         for _ in range(MAX_NEWTON):
+            weight = sigma * np.where(slopes > 1e-12, slopes, 0.0)
+            yield gram.linearised_cost(int(np.count_nonzero(weight))) / BLAS3
+            if len(state) == 0:
+                state = gram.state(a[None])[0]
             ahead = gram.state((c - a)[None])[0]
             away = c - centre
             error = gram.inner(c - a, ahead, ahead)
@@ -121,8 +134,6 @@ class ProximalNewton:
             blind += error <= 1e-22 * gram.inner(a, state, state)  # what rounding leaves
             if blind > 3:
                 break
-            weight = sigma * np.where(slopes > 1e-12, slopes, 0.0)
-            yield gram.linearised_cost(np.count_nonzero(weight)) / BLAS3
             move = gram.linearised(a, c, ahead, weight, problem.fit_intercept)
             if not np.isfinite(move.coef).all():
                 break
@@ -134,7 +145,6 @@ class ProximalNewton:
         self.warm = a, state, z, b
         coef, _ = problem.resolvent_step(self.j, c, z, b)
         return problem.certify(self.j, coef, gram.product(coef[None])[0])
-
 
     def _search(
         self,
