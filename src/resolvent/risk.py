@@ -76,9 +76,9 @@ class Separable:
 
     def sweep(self, j: int, panel: Any, state: Array, c: Array, *args: Any) -> float:
         """Update the coordinates that `panel` is good for; the largest change of one."""
-        diagonal, offset, order = args
+        diagonal, offset, *places = args
         y, C = self.y[j], self.C[j]
-        return loops.sweep(self.loss, panel, state, y, C, c, diagonal, offset[0], order)
+        return loops.sweep(self.loss, panel, state, y, C, c, diagonal, offset[0], *places)
 
     def totals(self, c: Array) -> Array:
         """Add up the coefficients that an offset makes zero."""
@@ -196,7 +196,8 @@ class Coupled:
         """Update the rows of coefficients that `panel` is good for; the largest change of one."""
         states = state.reshape(self.n_columns, -1)
         y, c = self.y[j].reshape(-1, self.n_columns), c.reshape(-1, self.n_columns)
-        return groups.sweep(self.loss, panel, states, y, self.C[j], c, *args)
+        diagonal, offset, order, *_ = args  # a row of coefficients hardly ever rests as a whole
+        return groups.sweep(self.loss, panel, states, y, self.C[j], c, diagonal, offset, order)
 
     def totals(self, c: Array) -> Array:
         """Add up the coefficients that an offset makes zero: one for each column."""

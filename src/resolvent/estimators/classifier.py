@@ -188,7 +188,7 @@ class KernelClassifier(ProbabilityMixin, MachineClassifier, KernelMachine):
     multi_class : {"ovr", "ovo"}, default="ovr"
         More than two classes by one-vs-rest or by one-vs-one problems, all on one kernel; of no
         use with a loss of all classes together.
-    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
         The algorithm.
     tol : float, default=1e-5
         Relative duality gap to reach; 0 is the limit of rounding.

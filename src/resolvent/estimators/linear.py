@@ -52,7 +52,7 @@ class LinearClassifier(ProbabilityMixin, MachineClassifier, LinearMachine):
         Whether to add an unpenalised offset.
     class_weight : dict, "balanced" or None, default=None
         Factors of C for the classes.
-    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
         The algorithm.
     tol : float, default=1e-5
         Relative duality gap to reach; 0 is the limit of rounding.
@@ -171,7 +171,7 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
         Weight of the loss against the penalty, 1 / lambda.
     fit_intercept : bool, default=True
         Whether to add an unpenalised offset.
-    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
         The algorithm.
     tol : float, default=1e-5
         Relative duality gap to reach; 0 is the limit of rounding.
