@@ -130,10 +130,11 @@ def solve(
         _check_number("time_limit", time_limit, "it is in seconds")
     rng = as_generator(random_state)
     is_greedy = isinstance(rule, str) and rule == "greedy"
-    if is_greedy and problem.couples:
+    if problem.couples and (is_greedy or solver == "newton"):
+        asked = "rule='greedy'" if is_greedy else "solver='newton'"
         raise ValueError(
-            f"rule='greedy' is for losses of one score, which {type(problem.loss).__name__} is "
-            "not: use rule='permuted'."
+            f"{asked} is for losses of one score, which {type(problem.loss).__name__} is not: use "
+            "solver='auto' and leave the rule at its default."
         )
     if solver == "auto":
         solver = "fixed_point" if problem.couples == "samples" else "coordinate_descent"

@@ -19,6 +19,7 @@ from resolvent.problem import EPS, Array, Certificate, Problem, Record, Solution
 from resolvent.solvers import newton
 
 Steps = Generator[Array | None, None, None]
+EXACTING = 1e-5  # who asks for a larger tolerance wants to be quick
 
 
 @dataclass
@@ -193,7 +194,7 @@ class Run:
             return  # each of its products would cost as much as all blocks before
         if not best.within(self.tol):
             current = self._newton(j, current, credit=0.0)
-        if best.within(self.tol):
+        if best.within(self.tol) and self.tol <= EXACTING:
             # Good enough, but finished to the limit of rounding where that costs next to nothing,
             # so that the result does not depend on the order of updates.
             self._newton(j, current, credit=newton.TRIFLE)
