@@ -14,7 +14,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from resolvent.losses import LOSSES, as_loss
+from resolvent.losses import LOSSES, Envelope, as_loss
 
 
 def _smoothed_hinge(loss: Any, y: np.ndarray, z: cp.Expression) -> cp.Expression:
@@ -55,12 +55,18 @@ TERMS: dict[str, Callable[[Any, np.ndarray, cp.Expression], cp.Expression]] = {
 assert TERMS.keys() == LOSSES.keys(), "a new loss needs its line here"
 
 
+def _terms(loss: Any, y: np.ndarray, z: cp.Expression) -> cp.Expression:
+    if isinstance(loss, Envelope):  # by its definition, with one more variable
+        t = cp.Variable(len(y))
+        return _terms(loss.loss, y, t) + loss.alpha / 2 * cp.square(t - z)
+    name = next(name for name, cls in LOSSES.items() if type(loss) is cls)
+    return TERMS[name](loss, y, z)
+
+
 def minimum(
     loss: Any, K: np.ndarray, y: np.ndarray, C: Any, fit_intercept: bool = False
 ) -> tuple[float, np.ndarray]:
     """Smallest value of sum_i C_i L(y_i, z_i + b) + c'Kc / 2, with the scores z + b there."""
-    loss = as_loss(loss)
-    name = next(name for name, cls in LOSSES.items() if type(loss) is cls)
     n = len(y)
     values, vectors = np.linalg.eigh(K)
     root = vectors * np.sqrt(np.clip(values, 0.0, None))
@@ -68,7 +74,7 @@ def minimum(
     scores = root @ a
     if fit_intercept:
         scores = scores + cp.Variable()
-    terms = TERMS[name](loss, y, scores)
+    terms = _terms(as_loss(loss), y, scores)
     problem = cp.Problem(cp.Minimize(np.broadcast_to(C, n) @ terms + cp.sum_squares(a) / 2))
     exact = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
     with warnings.catch_warnings():

@@ -21,7 +21,7 @@ from resolvent.kernels import RBF, Linear
 from resolvent.losses import LOSSES
 
 N = 24
-SOLVERS = ("auto", "coordinate_descent", "fixed_point")  # "auto" is greedy on rows of K
+SOLVERS = ("auto", "coordinate_descent", "fixed_point", "newton")  # "auto" is greedy on rows of K
 ALL = pytest.mark.parametrize("loss", LOSSES)
 BOTH = pytest.mark.parametrize("solver", SOLVERS)
 OFFSET = pytest.mark.parametrize("fit_intercept", [False, True])

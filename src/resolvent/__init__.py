@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from resolvent.estimators.regressor import KernelRegressor
     from resolvent.estimators.ridge import KernelRidge
     from resolvent.grams import gram
+    from resolvent.grams.repair import repair
     from resolvent.io import load, save
     from resolvent.losses import check_loss
     from resolvent.model_selection.kernel import (
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from resolvent.model_selection.linear import LinearClassifierCV, LinearRegressorCV
     from resolvent.model_selection.path import Path, path
     from resolvent.problem import Problem, Solution, Status
+    from resolvent.reformulation import reformulate
 
 __version__ = "0.1.0"
 
@@ -46,6 +48,8 @@ __all__ = [
     "gram",
     "load",
     "path",
+    "reformulate",
+    "repair",
     "save",
     "solve",
 ]
@@ -70,6 +74,8 @@ _HOMES = {
     "gram": "grams",
     "load": "io",
     "path": "model_selection.path",
+    "reformulate": "reformulation",
+    "repair": "grams.repair",
     "save": "io",
     "solve": "_solve",
 }

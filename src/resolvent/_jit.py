@@ -70,7 +70,7 @@ slope = generic("slope", _numeric.slope_from(resolvent))
 inverse_link = generic("inverse_link")
 
 # Of a panel, which gives access to some rows of the kernel matrix (see resolvent.grams).
-dot = generic("dot", fastmath={"contract", "reassoc"})  # so that its sum is vectorised
+dot = generic("dot")
 axpy = generic("axpy")
 
 

@@ -15,8 +15,9 @@ from resolvent.solvers.coordinate_descent import as_generator, coordinate_descen
 from resolvent.solvers.fixed_point import fixed_point
 from resolvent.solvers.greedy import greedy
 from resolvent.solvers.iterate import iterate
+from resolvent.solvers.newton import newton, newton_is_cheap
 
-MAX_ITER = {"coordinate_descent": 10_000, "fixed_point": 100_000}
+MAX_ITER = {"coordinate_descent": 10_000, "fixed_point": 100_000, "newton": 1000}
 
 
 def solve(
@@ -58,8 +59,13 @@ def solve(
         Factors of C; 2 is the row twice, 0 the row absent.
     fit_intercept : bool, default=False
         Whether to add an unpenalised offset to the scores.
-    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
-        "auto" is coordinate descent, greedy where rows of K are at hand and `rule` is not given.
+    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
+        "newton" takes proximal Newton steps, which reach tight tolerances on ill-conditioned
+        problems; each solves a linear system, of as many rows as there are free coefficients or,
+        for the linear kernel, columns. "auto" is, where `rule` is not given, greedy coordinate
+        descent if rows of K are at hand, Newton for a linear kernel with few columns (up to some
+        600 if dense, 2000 if sparse), and otherwise coordinate descent; for a loss that couples all
+        samples, fixed point.
     rule : {"permuted", "cyclic", "aitken", "greedy"}, array of int or callable, default="permuted"
         Coordinate descent: the order of updates. "greedy" takes those of the largest gain, in
         blocks. An array is the order of each sweep, a callable maps the number of the sweep to its
@@ -77,7 +83,7 @@ def solve(
         The tolerance; 0 solves to the limit of rounding.
     max_iter : int, optional
         Largest number of iterations: sweeps (default 10,000), greedy blocks or fixed-point steps
-        (100,000).
+        (100,000), proximal Newton steps (1,000).
     time_limit : float, optional
         Seconds after which the best result so far is returned.
     start : array-like or Solution, optional
@@ -124,10 +130,18 @@ def solve(
         _check_number("time_limit", time_limit, "it is in seconds")
     rng = as_generator(random_state)
     is_greedy = isinstance(rule, str) and rule == "greedy"
+    if problem.couples and (is_greedy or solver == "newton"):
+        asked = "rule='greedy'" if is_greedy else "solver='newton'"
+        raise ValueError(
+            f"{asked} is for losses of one score, which {type(problem.loss).__name__} is not: use "
+            "solver='auto' and leave the rule at its default."
+        )
     if solver == "auto":
-        solver = "coordinate_descent"
-        unset = isinstance(rule, str) and rule == "permuted"
-        is_greedy = is_greedy or (unset and isinstance(problem.gram, RowGram))
+        solver = "fixed_point" if problem.couples == "samples" else "coordinate_descent"
+        if isinstance(rule, str) and rule == "permuted" and not problem.couples:
+            is_greedy = isinstance(problem.gram, RowGram)
+            if not is_greedy and accelerate and stop == "gap" and newton_is_cheap(problem):
+                solver = "newton"
     if max_iter is None:
         max_iter = MAX_ITER["fixed_point" if is_greedy else solver]
     elif not _is_number(max_iter) or not 1 <= max_iter < np.inf or int(max_iter) != max_iter:
@@ -137,7 +151,10 @@ def solve(
     elif is_greedy:
         steps = greedy(problem)
     else:
-        steps = coordinate_descent(problem, rule, rng)
+        shrink = accelerate and stop == "gap" and isinstance(rule, str) and rule == "permuted"
+        steps = coordinate_descent(problem, rule, rng, shrink)
+    if solver == "newton":
+        steps = newton(problem, steps)
     with one_blas_thread(), problem.gram.in_use():
         return iterate(
             problem,

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from resolvent.grams import Gram, as_gram
+from resolvent.grams.stacked import StackedGram
 from resolvent.losses import as_loss
-from resolvent.solvers import loops
+from resolvent.risk import Coupled, Separable
 
 Array = NDArray[np.float64]
 
@@ -41,6 +42,7 @@ class Status(IntEnum):
     MAX_ITER = 4
     TIME_LIMIT = 5
     INTERRUPTED = 6
+    NOT_PSD = 7
 
     def __str__(self) -> str:
         return self.name
@@ -59,6 +61,7 @@ _MESSAGES = {
     Status.MAX_ITER: "max_iter was reached before the tolerance.",
     Status.TIME_LIMIT: "time_limit was reached before the tolerance.",
     Status.INTERRUPTED: "The fit was interrupted before the tolerance was reached.",
+    Status.NOT_PSD: "The kernel matrix is not positive semidefinite, so that no bound holds.",
 }
 
 
@@ -133,7 +136,7 @@ class Certificate(NamedTuple):
 
     coef: Array
     scores: Array  # Kc, without the offset
-    intercept: float
+    intercept: Any  # a number, or one for each column of a coupled loss
     primal: float
     dual: float
     floor: float  # gaps below this are rounding
@@ -176,7 +179,9 @@ class Problem:
         fit_intercept: bool = False,
     ) -> None:
         self.loss = as_loss(loss)
-        self.gram: Gram = as_gram(K)
+        self.couples = getattr(self.loss, "couples", "")
+        self.kernel: Gram = as_gram(K)
+        self.gram = self.kernel
         self.fit_intercept = bool(fit_intercept)
         n = self.gram.n
         targets = _numbers(y, "y")
@@ -189,17 +194,30 @@ class Problem:
         self.columns = targets.ndim == 2
         self.y: Array = np.ascontiguousarray(np.atleast_2d(targets.T))
         self.C: Array = self._weights(C, sample_weight)
+        if self.couples == "columns":  # one problem, with the coefficients of each sample together
+            self.gram = StackedGram(self.kernel, len(self.y))
+            self.y = targets.reshape(1, -1)
         self.m, self.n = self.y.shape
-        if self.fit_intercept:
-            for j in range(self.m):
-                self._check_offset_exists(j)
+        self.risk: Separable | Coupled = Separable(self.loss, self.y, self.C)
+        if self.couples:
+            alpha = n / max(self.kernel.trace, 1e-200)
+            self.risk = Coupled(self.loss, self.y, self.C, self.gram.n // n, alpha)
+        for j in range(self.m if self.fit_intercept else 0):
+            if self.risk.falls_for_ever(j):
+                raise ValueError(
+                    f"With fit_intercept=True this problem has no solution: the targets"
+                    f"{f' of column {j}' if self.columns else ''} are all on one side (a single "
+                    f"class, or all zero), and the loss {type(self.loss).__name__} falls for ever "
+                    "as the offset grows. Use fit_intercept=False or add rows of the other kind."
+                )
 
     def _weights(self, C: ArrayLike, sample_weight: ArrayLike | None) -> Array:
         weights = _numbers(C, "C")
         if not (weights >= 0).all() or (weights.ndim == 0 and weights == 0):
             raise ValueError(f"C={C!r} must be positive (C = 1 / lambda).")
-        shape = self.y.T.shape if self.columns else self.y.shape[1:]
-        if self.columns and weights.ndim == 1 and weights.shape != shape[1:]:
+        rows_only = not self.columns or self.couples == "columns"
+        shape = self.y.shape[1:] if rows_only else self.y.T.shape
+        if not rows_only and weights.ndim == 1 and weights.shape != shape[1:]:
             raise ValueError(
                 f"C has shape {weights.shape}; for several problems give one number each, shape "
                 f"{shape[1:]}, or one for each target, shape {shape}."
@@ -219,7 +237,7 @@ class Problem:
                     f"sample_weight has a negative value ({w.min():g}); weights must be >= 0."
                 )
             with np.errstate(over="ignore"):  # refused below
-                weights = weights * (w[:, None] if self.columns and w.ndim else w)
+                weights = weights * (w if rows_only or not w.ndim else w[:, None])
         weights = np.atleast_2d(weights.T)
         if not (weights > 0).any(axis=1).all():
             raise ValueError(
@@ -227,6 +245,13 @@ class Problem:
             )
         if not np.isfinite(weights).all():
             raise ValueError("C times sample_weight overflows; scale them down.")
+        for c in weights if self.couples == "samples" else []:
+            if len(np.unique(c[c > 0])) > 1:
+                raise ValueError(
+                    f"The loss {type(self.loss).__name__} is one of all samples together, so that "
+                    "only weights of 0 and 1 have a meaning: give no other sample_weight, and one "
+                    "C for all rows."
+                )
         return np.ascontiguousarray(weights, dtype=float)
 
     def primal(self, coef: ArrayLike, intercept: ArrayLike | None = None) -> Any:
@@ -246,97 +271,84 @@ class Problem:
         z = self.gram.product(c)
         result = np.empty(self.m)
         for j in range(self.m):
-            if intercept is not None:
+            b: Any
+            if intercept is not None and self.risk.n_columns > 1:
+                b = np.broadcast_to(intercept, self.risk.n_columns)
+            elif intercept is not None:
                 b = float(np.broadcast_to(intercept, self.m)[j])
             else:
-                b = self.best_offset(j, z[j]) if self.fit_intercept else 0.0
-            sums = loops.fenchel(self.loss, self.y[j], self.C[j], c[j], z[j], b)
+                b = self.risk.best_offset(j, c[j], z[j]) if self.fit_intercept else 0.0
+            sums = self.risk.fenchel(j, c[j], z[j], b)
             result[j] = combine(*sums[:3])
         return self.public(result)
 
     def rows(self, coef: ArrayLike) -> Array:
         """Coefficients as the solvers have them: one contiguous row for each problem."""
         given = _numbers(coef, "coef")
-        shape = (self.n, self.m) if self.columns else (self.n,)
+        n = self.kernel.n
+        shape = (n, self.m * self.risk.n_columns) if self.columns else (n,)
         if given.shape != shape:
             raise ValueError(f"coef has shape {given.shape}; this problem needs {shape}.")
+        if self.couples == "columns":
+            return np.array(given.reshape(1, -1), dtype=float)
         return np.array(np.atleast_2d(given.T), dtype=float, order="C")
 
     def public(self, rows: Array) -> Any:
         """Undo `rows`: vectors and numbers for one problem, columns and arrays for several."""
+        if self.couples == "columns":
+            return rows.reshape(self.kernel.n, -1) if rows.ndim == 2 else rows[0].item()
         if self.columns:
             return rows.T
         return rows[0] if rows.ndim == 2 else rows[0].item()
 
+    def public_offset(self, offsets: list[Any]) -> Any:
+        """Offsets of all problems: a number, or an array with one for each column of targets."""
+        if self.couples == "columns":
+            return np.array(np.broadcast_to(offsets[0], self.risk.n_columns))
+        return self.public(np.array(offsets))
+
     def certify(self, j: int, coef: Array, scores: Array) -> Certificate:
         """Bounds for problem j at coefficients `coef` with ``scores = K coef`` just computed."""
-        b = 0.0
+        b: Any = 0.0
         if self.fit_intercept:
             # The dual bound holds only where the coefficients sum to zero.
-            if abs(coef.sum()) > 1e-12 * np.abs(coef).sum():
+            if self._imbalance(coef) > 1e-12:
                 coef, _ = self.resolvent_step(j, coef, scores)
                 scores = self.gram.product(coef[None])[0]
-            b = self.best_offset(j, scores)
-        sums = loops.fenchel(self.loss, self.y[j], self.C[j], coef, scores, b)
+            b = self.risk.best_offset(j, coef, scores)
+        sums = self.risk.fenchel(j, coef, scores, b)
         losses, conjugates, products, size = sums
-        floor = 64 * EPS * size + self.gram.noise * float(coef**2 @ self.gram.diagonal)
+        with np.errstate(over="ignore"):  # on a K that is no kernel they may grow for ever
+            noise = self.gram.noise * float(coef**2 @ self.gram.diagonal)
+        floor = 64 * EPS * size + noise
         floor = floor if np.isfinite(floor) else 0.0  # an infinite objective is not rounding
         # To rounding sum(c) = 0; what is left of it costs the bound b sum(c), to first order.
-        left = b * float(coef.sum())
-        return Certificate(
-            coef, scores, b, losses + 0.5 * products, -conjugates - 0.5 * products - left, floor
-        )
+        dual = -conjugates - 0.5 * products - self.left_over(coef, b)
+        if self.fit_intercept and self._imbalance(coef) > 1e-9:
+            dual = -np.inf  # no offset balances them: they prove nothing
+        return Certificate(coef, scores, b, losses + 0.5 * products, dual, floor)
+
+    def _imbalance(self, coef: Array) -> float:
+        """How far coefficients are from a sum of zero, in units of their size."""
+        size = float(np.abs(coef).sum())
+        return float(np.abs(self.risk.totals(coef)).max()) / size if size > 0.0 else 0.0
+
+    def left_over(self, coef: Array, b: Any) -> float:
+        """Measure what the dual lacks where the coefficients do not sum to zero, to first order."""
+        return float(np.broadcast_to(b, self.risk.n_columns) @ self.risk.totals(coef))
 
     def nothing(self, j: int) -> float:
         """Objective that is zero up to rounding, as with a constant target and an offset."""
         none = np.zeros(self.n)
-        start = loops.fenchel(self.loss, self.y[j], self.C[j], none, none, 0.0)[0]
+        start = self.risk.fenchel(j, none, none, 0.0)[0]
         return EPS * float(start) + 1e-200 * float(self.C[j].sum())
 
-    def resolvent_step(
-        self, j: int, coef: Array, scores: Array, b: float = 0.0
-    ) -> tuple[Array, float]:
+    def resolvent_step(self, j: int, coef: Array, scores: Array, b: Any = 0.0) -> tuple[Array, Any]:
         """One safe fixed-point step: into the domain of the dual, to sum zero with an offset."""
         alpha = np.full(self.n, 1.0 / max(self.gram.trace, 1e-200))
-        args = self.loss, self.y[j], self.C[j], coef, scores
         if self.fit_intercept:
-            b = loops.balance(*args, alpha, 0.0, b)
-        out = np.empty(self.n)
-        loops.step(*args, b, alpha, out)
-        return out, b
-
-    def best_offset(self, j: int, scores: Array) -> float:
-        """Argmin of the primal over the offset; the midpoint where that is an interval."""
-        sharp = np.full(self.n, np.inf)
-        none = np.zeros(self.n)
-        args = self.loss, self.y[j], self.C[j], none, scores, sharp
-        out = np.empty(self.n)
-        loops.step(*args[:-1], 0.0, sharp, out)
-        slack = 1e-12 * (float(np.abs(out).sum()) or float(self.C[j].sum()))
-        lo = loops.balance(*args, slack, 0.0)
-        hi = loops.balance(*args, -slack, lo if abs(lo) < 1e99 else 0.0)
-        ends = [b for b in (lo, hi) if abs(b) < 1e99]
-        return sum(ends) / len(ends) if ends else 0.0
-
-    def _check_offset_exists(self, j: int) -> None:
-        """Refuse a problem whose objective keeps falling as the offset grows."""
-        y, C, none = self.y[j], self.C[j], np.zeros(self.n)
-        sharp, out = np.full(self.n, np.inf), np.empty(self.n)
-        for side in (1.0, -1.0):
-            # The slopes of the losses at the far end: all of one sign, or zero?
-            far, _ = loops.step(self.loss, y, C, none, none, side * 1e150, C, out)
-            if side * far < 0.0:
-                continue
-            near, _ = loops.step(
-                self.loss, y, C, none, none, side * 50.0 * (1.0 + np.abs(y).max()), sharp, out
-            )
-            if near != 0.0:
-                raise ValueError(
-                    f"With fit_intercept=True this problem has no solution: the targets"
-                    f"{f' of column {j}' if self.columns else ''} are all on one side (a single "
-                    f"class, or all zero), and the loss {type(self.loss).__name__} falls for ever "
-                    "as the offset grows. Use fit_intercept=False or add rows of the other kind."
-                )
+            b = self.risk.balance(j, coef, scores, alpha, b)
+        return self.risk.step(j, coef, scores, b, alpha), b
 
 
 def _numbers(x: ArrayLike, name: str) -> Array:
@@ -361,5 +373,11 @@ def _check_targets(loss: Any, y: Array) -> None:
     if kind == "sign" and not (np.abs(y) == 1.0).all():
         found = ", ".join(f"{v:g}" for v in np.unique(y)[:4])
         raise ValueError(f"y must be -1 or +1 for the loss {name}; found the values {found}.")
+    is_one_hot = y.ndim == 2 and y.shape[1] > 1 and bool(np.isin(y, (0.0, 1.0)).all())
+    if kind == "one_hot" and not (is_one_hot and (y.sum(axis=1) == 1).all()):
+        raise ValueError(
+            f"y must have a column for each class and, in each row, one 1 among zeros for the loss "
+            f"{name}; a classifier takes labels."
+        )
     if kind == "nonnegative" and (y < 0).any():
         raise ValueError(f"y must be >= 0 for the loss {name}; found {y.min():g}.")

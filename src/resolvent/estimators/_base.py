@@ -6,6 +6,7 @@ import logging
 import time
 from dataclasses import dataclass
 from numbers import Real
+from threading import Event, Lock
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from resolvent._solve import solve
+from resolvent._threads import run
 from resolvent.estimators._compat import CallbackSupportMixin, FitProgress
 from resolvent.estimators._expansion import Expansion, take_rows
-from resolvent.grams import gram
+from resolvent.grams import Gram, gram
 from resolvent.kernels import FunctionKernel, Kernel, make_kernel
 from resolvent.problem import Record, Solution, Status
 
@@ -133,45 +135,67 @@ class Machine(CallbackSupportMixin, BaseEstimator):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Solve for all columns of `targets`, with weights C_i of the same shape.
 
-        `losses` is one loss for all columns, or a list of one for each. Sets the attributes that
-        describe the fit, and returns coefficients (n, m) and offsets (m,).
+        For a loss that couples the columns the weights are a vector.
+
+        `losses` is one loss for all columns, or a list of one for each. Columns that leave out most
+        rows, as one-vs-one problems do, are solved on the kernel matrix of their own rows, some at
+        a time. Sets the attributes that describe the fit, and returns coefficients (n, m) and
+        offsets (m,).
         """
         began = time.perf_counter()
-        K = gram(data.X, "precomputed" if kernel is None else kernel, memory_limit=memory_limit)
-        progress = FitProgress(self)
+        limit = settings.pop("time_limit", None)
+        progress, one_at_a_time, stopped = FitProgress(self), Lock(), Event()
 
         def report(record: Record) -> bool:
-            self._log(record)
-            return progress.report()
+            with one_at_a_time:
+                self._log(record)
+                return progress.report()
 
         if start is None or start.shape != targets.shape:
             start = np.zeros_like(targets)
-        everything = np.arange(targets.shape[1])
-        groups = [everything] if not isinstance(losses, list) else everything[:, None]
-        solutions = []
-        for columns in groups:
+        apart = weights.ndim == 2 and weights.shape[1] > 1 and _leave_out_most(weights)
+        each = isinstance(losses, list) or apart
+        jobs = [[j] for j in range(targets.shape[1])] if each else [list(range(targets.shape[1]))]
+        solutions: list[Any] = [None] * len(jobs)
+        coef = np.zeros_like(targets)
+        K = None if apart else self._gram(data.X, kernel, memory_limit)
+
+        def work(k: int) -> None:
+            columns = jobs[k]
+            rows: Any = np.flatnonzero(weights[:, k]) if apart else slice(None)
+            left = limit if limit is None else max(0.0, limit + began - time.perf_counter())
             solution = solve(
-                losses[columns[0]] if isinstance(losses, list) else losses,
-                K,
-                targets[:, columns],
-                weights[:, columns],
-                start=start[:, columns] if start.any() else None,
+                losses[k] if isinstance(losses, list) else losses,
+                self._gram(data.X, kernel, memory_limit, rows) if K is None else K,
+                targets[rows][:, columns],
+                weights if weights.ndim == 1 else weights[rows][:, columns],
+                start=start[rows][:, columns] if start.any() else None,
                 callback=report,
                 on_interrupt="return",
+                time_limit=0.0 if stopped.is_set() else left,  # then it stays where it starts
                 **settings,
             )
-            solutions.append(solution)
             if solution.status == Status.INTERRUPTED:
-                settings["time_limit"] = 0.0  # what is left stays where it starts
+                stopped.set()
+            solutions[k] = solution
+            coef[rows, columns] = solution.coef[:, 0] if apart else solution.coef
+
+        run(work, [(k,) for k in range(len(jobs))], parallel=apart)
         progress.end()
         self._describe(solutions, time.perf_counter() - began)
-        coef = np.hstack([s.coef for s in solutions])
         return coef, np.concatenate([s.intercept for s in solutions])
+
+    @staticmethod
+    def _gram(X: Any, kernel: Kernel | None, memory_limit: Any, rows: Any = None) -> Gram:
+        """Kernel matrix of all samples, or of some rows."""
+        if rows is not None:
+            X = X[np.ix_(rows, rows)] if kernel is None else take_rows(X, rows)
+        return gram(X, "precomputed" if kernel is None else kernel, memory_limit=memory_limit)
 
     def _describe(self, solutions: list[Solution], seconds: float) -> None:
         """Set the attributes that say how a fit went; numbers if it was of one problem."""
         for name, field in (("dual_gap_", "gap"), ("objective_", "primal"), ("n_iter_", "n_iter")):
-            values = np.concatenate([getattr(s, field) for s in solutions])
+            values = np.concatenate([np.atleast_1d(getattr(s, field)) for s in solutions])
             setattr(self, name, values[0].item() if len(values) == 1 else values)
         self.status_ = max(s.status for s in solutions)
         self.history_ = [record for s in solutions for record in s.history]
@@ -257,6 +281,11 @@ class KernelMachine(Machine):
         self.dual_coef_ = self._expansion.coef.T
         self.intercept_ = self._expansion.intercept
         return self._conclude()
+
+
+def _leave_out_most(weights: np.ndarray) -> bool:
+    """Whether every column has weights on less than half of the rows."""
+    return bool((np.count_nonzero(weights, axis=0) < 0.5 * len(weights)).all())
 
 
 def checked_C(C: Any) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from resolvent._threads import run
+from resolvent.grams.linear import LinearGram
 from resolvent.kernels import Kernel, Points
 
 TILE_ROWS, TILE_COLUMNS = 512, 1024
@@ -66,7 +67,7 @@ class Expansion:
 
 def linear_weights(X: Any, coef: np.ndarray) -> np.ndarray:
     """Weights w = X'c of linear kernels, one row for each column of `coef`."""
-    return np.ascontiguousarray((X.T @ coef).T)
+    return LinearGram(X).state(coef.T)
 
 
 def linear_scores(X: Any, weights: np.ndarray, intercept: Any) -> np.ndarray:

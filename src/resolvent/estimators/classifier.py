@@ -14,6 +14,7 @@ from resolvent.estimators._classes import as_codes, as_columns, as_decision, cla
 from resolvent.estimators._compat import with_callbacks
 from resolvent.losses import as_loss
 from resolvent.problem import EPS
+from resolvent.solvers import groups
 from resolvent.solvers.loops import apply_link
 
 
@@ -21,8 +22,8 @@ def _has_probabilities(estimator: Any) -> bool:
     """Whether the loss models probabilities; if not, say which does."""
     if "inverse_link" not in vars(type(as_loss(estimator.loss))):
         raise AttributeError(
-            f"loss={estimator.loss!r} gives no probabilities; use loss='logistic', or scikit-"
-            "learn's CalibratedClassifierCV around this classifier."
+            f"loss={estimator.loss!r} gives no probabilities; use loss='logistic' or "
+            "'multinomial', or scikit-learn's CalibratedClassifierCV around this classifier."
         )
     return True
 
@@ -42,24 +43,35 @@ class MachineClassifier(ClassifierMixin, Machine):
             )
         return data, codes
 
-    def _signs(
-        self, codes: Any, weight: np.ndarray, strategy: str
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Signs and weights of the problems of two classes, one column for each."""
-        factors = class_factors(self.class_weight, self.classes_, codes, weight)
-        signs, inside = as_columns(codes, len(self.classes_), strategy)
-        return signs, (weight * factors[codes])[:, None] * inside
-
     def _margin_loss(self, loss: Any) -> Any:
         found = as_loss(loss)
-        if getattr(found, "targets", "real") != "sign":
+        if getattr(found, "targets", "real") not in ("sign", "one_hot"):
             raise ValueError(
                 f"loss={loss!r} is not a loss for classification; use 'hinge', 'squared_hinge', "
-                "'smoothed_hinge', 'modified_huber' or 'logistic', or a regressor."
+                "'smoothed_hinge', 'modified_huber', 'logistic', 'multinomial' or "
+                "'crammer_singer', or a regressor."
             )
         return found
 
+    def _as_targets(
+        self, loss: Any, codes: Any, weight: np.ndarray, strategy: str
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Targets and weights of the problems that the classes make for a loss."""
+        k = len(self.classes_)
+        weight = weight * class_factors(self.class_weight, self.classes_, codes, weight)[codes]
+        if getattr(loss, "couples", "") == "columns":
+            if strategy != "ovr":
+                raise ValueError(
+                    f"multi_class={strategy!r} has no meaning for loss={self.loss!r}, which is one "
+                    "of all classes together: leave it at its default."
+                )
+            return np.eye(k)[codes], weight
+        signs, inside = as_columns(codes, k, strategy)
+        return signs, weight[:, None] * inside
+
     def _decide(self, scores: np.ndarray) -> np.ndarray:
+        if scores.shape[1] == len(self.classes_) == 2:  # two scores of a loss that couples classes
+            return scores[:, 1] - scores[:, 0]
         return as_decision(scores, len(self.classes_), getattr(self, "multi_class", "ovr"))
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -110,8 +122,13 @@ class ProbabilityMixin:
         ndarray of shape (n_samples, n_classes)
         """
         decision = self.decision_function(X)  # type: ignore[attr-defined]
+        loss = as_loss(self.loss)  # type: ignore[attr-defined]
         both = np.column_stack([-decision, decision]) if decision.ndim == 1 else decision
-        odds = apply_link(as_loss(self.loss), both)  # type: ignore[attr-defined]
+        if getattr(loss, "couples", "") == "columns":
+            odds = both * 0.5 if decision.ndim == 1 else both.copy()
+            groups.apply_link(loss, odds)
+        else:
+            odds = apply_link(loss, both)
         total = odds.sum(axis=1, keepdims=True)
         even = np.full_like(odds, 1.0 / odds.shape[1])
         p = np.divide(odds, total, out=even, where=total > 0)
@@ -151,7 +168,8 @@ class KernelClassifier(ProbabilityMixin, MachineClassifier, KernelMachine):
     ----------
     loss : str or loss, default="hinge"
         "hinge", "squared_hinge", "smoothed_hinge", "modified_huber", "logistic", or an instance,
-        also of a class of your own.
+        also of a class of your own; "multinomial" and "crammer_singer" are losses of all classes
+        together, with a score for each.
     kernel : str, Kernel or callable, default="rbf"
         "rbf", "laplacian", "matern", "poly", "cosine", "linear", "sigmoid", "precomputed", a kernel
         of :mod:`resolvent.kernels`, or a function ``(A, B) -> matrix`` of any objects.
@@ -168,8 +186,9 @@ class KernelClassifier(ProbabilityMixin, MachineClassifier, KernelMachine):
     class_weight : dict, "balanced" or None, default=None
         Factors of C for the classes.
     multi_class : {"ovr", "ovo"}, default="ovr"
-        More than two classes by one-vs-rest or by one-vs-one problems, all on one kernel.
-    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+        More than two classes by one-vs-rest or by one-vs-one problems, all on one kernel; of no
+        use with a loss of all classes together.
+    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
         The algorithm.
     tol : float, default=1e-5
         Relative duality gap to reach; 0 is the limit of rounding.
@@ -293,4 +312,5 @@ class KernelClassifier(ProbabilityMixin, MachineClassifier, KernelMachine):
         return data
 
     def _columns(self, data: Data, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
-        return as_loss(self.loss), *self._signs(data.codes, weight, self.multi_class)
+        loss = as_loss(self.loss)
+        return loss, *self._as_targets(loss, data.codes, weight, self.multi_class)

@@ -52,7 +52,7 @@ class LinearClassifier(ProbabilityMixin, MachineClassifier, LinearMachine):
         Whether to add an unpenalised offset.
     class_weight : dict, "balanced" or None, default=None
         Factors of C for the classes.
-    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
         The algorithm.
     tol : float, default=1e-5
         Relative duality gap to reach; 0 is the limit of rounding.
@@ -72,7 +72,8 @@ class LinearClassifier(ProbabilityMixin, MachineClassifier, LinearMachine):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights; one row for two classes, otherwise one-vs-rest.
+        Weights; one row for two classes, otherwise one-vs-rest. A loss of all classes together has
+        a row for each class.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Offsets.
     dual_gap_, objective_, n_iter_ : float, float and int, or arrays of one for each class
@@ -148,7 +149,8 @@ class LinearClassifier(ProbabilityMixin, MachineClassifier, LinearMachine):
         return data
 
     def _columns(self, data: Data, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
-        return as_loss(self.loss), *self._signs(data.codes, weight, "ovr")
+        loss = as_loss(self.loss)
+        return loss, *self._as_targets(loss, data.codes, weight, "ovr")
 
     def _fit_data(self, data: Data) -> LinearClassifier:
         self._fit_weights(data, *self._columns(data, data.weight), **self._settings())
@@ -169,7 +171,7 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
         Weight of the loss against the penalty, 1 / lambda.
     fit_intercept : bool, default=True
         Whether to add an unpenalised offset.
-    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
         The algorithm.
     tol : float, default=1e-5
         Relative duality gap to reach; 0 is the limit of rounding.

@@ -39,7 +39,7 @@ class KernelQuantileRegressor(MachineRegressor, KernelMachine):
         Independent term of the polynomial kernel.
     fit_intercept : bool, default=True
         Whether to add an unpenalised offset.
-    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
         The algorithm.
     tol : float, default=1e-5
         Relative duality gap to reach; 0 is the limit of rounding.

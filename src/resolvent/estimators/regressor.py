@@ -30,7 +30,7 @@ class MachineRegressor(RegressorMixin, Machine):
     def _target_loss(self, loss: Any) -> Any:
         """Check that a loss is for regression, and keep it for `predict`."""
         found = as_loss(loss)
-        if getattr(found, "targets", "real") == "sign":
+        if getattr(found, "targets", "real") in ("sign", "one_hot"):
             raise ValueError(
                 f"loss={loss!r} is a loss for classification; use 'squared', 'absolute', 'huber', "
                 "'pinball', 'epsilon_insensitive', 'poisson' or another one, or a classifier."
@@ -102,7 +102,7 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
         Independent term of the polynomial kernel.
     fit_intercept : bool, default=True
         Whether to add an unpenalised offset.
-    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
         The algorithm.
     tol : float, default=1e-5
         Relative duality gap to reach; 0 is the limit of rounding.

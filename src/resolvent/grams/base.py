@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from resolvent.grams.systems import Direction, bordered, inverse
+
 __all__ = ["CHUNK_WORK", "Gram"]
 
 # Multiply-adds of one stretch of compiled coordinate updates, about 50 ms: Python sees Ctrl-C,
@@ -68,6 +70,11 @@ class Gram(ABC):
         """Sum of the diagonal, an upper bound of the spectral norm of K."""
         return float(self.diagonal.sum())
 
+    @property
+    def sweep_cost(self) -> float:
+        """Multiply-adds of an update of every coordinate, or of a product with K."""
+        return float(self.n) * self.row_cost
+
     @abstractmethod
     def state(self, coef: np.ndarray) -> np.ndarray:
         """State of each row of coefficients: (m, n) -> a new C-contiguous (m, p), float64.
@@ -94,6 +101,45 @@ class Gram(ABC):
     @abstractmethod
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Submatrix of K as a new float64 array."""
+
+    def inner(self, coef: np.ndarray, state: np.ndarray, other: np.ndarray) -> float:
+        """Inner product c'Kd, given c, its state, and the state of d."""
+        return float(coef @ other)
+
+    def linearised(
+        self,
+        coef: np.ndarray,
+        aim: np.ndarray,
+        ahead: np.ndarray,
+        weight: np.ndarray,
+        balanced: bool,
+    ) -> Direction:
+        """Solve x + weight (K x + b) = aim - coef for the change x, a Newton step's equation.
+
+        If `balanced`, b is such that coef + x sums to zero, otherwise b = 0. Coordinates of weight
+        zero just move to their aim; the others share one positive definite system.
+        """
+        move, shift = aim - coef, 0.0
+        free = np.flatnonzero(weight)
+        if len(free):
+            ridge = 1.0 / weight[free]
+            wanted = move[free] * ridge
+            move[free] = 0.0
+            right = wanted - self.product(move[None])[0][free]
+            system = self.block(free, free)
+            system[np.diag_indices_from(system)] += ridge
+            solve = inverse(system)
+            if balanced:
+                missing = -float(coef.sum() + move.sum())
+                move[free], shift = bordered(solve, right, np.ones(len(free)), 0.0, missing)
+            else:
+                move[free] = solve(right)
+        change = self.state(move[None])
+        return Direction(move, change[0], self.scores(change)[0], shift)
+
+    def linearised_cost(self, free: int) -> float:
+        """Multiply-adds of a factorisation for that many coordinates of positive weight."""
+        return free**2 * (free / 3.0 + self.row_cost)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n={self.n}, dtype={self.dtype})"

@@ -2,58 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
-import numba
 import numpy as np
 from scipy import sparse
 
+from resolvent._threads import run
+from resolvent.grams import features
 from resolvent.grams.base import CHUNK_WORK, Gram, checked_diagonal, read_only
-from resolvent.kernels.points import PIECE, as_dense, as_rows, check_dtype, split
+from resolvent.grams.features import DenseFeatures, SparseFeatures
+from resolvent.grams.systems import Direction, bordered, inverse
+from resolvent.kernels.points import as_dense, as_rows, check_dtype, split
 
 __all__ = ["DenseFeatures", "LinearGram", "SparseFeatures"]
 
-
-@numba.njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc"})
-def _inner(row: np.ndarray, vector: np.ndarray) -> Any:
-    """Inner product; that terms may be summed in any order makes it four times as fast."""
-    total = 0.0
-    for j in range(row.size):
-        total += row[j] * vector[j]
-    return total
-
-
-class DenseFeatures(NamedTuple):
-    """Rows x_i of dense data; the state is w = X'c."""
-
-    X: np.ndarray
-
-    def dot(self, state: Any, i: int) -> Any:
-        return _inner(self.X[i], state)
-
-    def axpy(self, state: Any, i: int, h: float) -> None:
-        row = self.X[i]
-        for j in range(row.size):
-            state[j] += h * row[j]
-
-
-class SparseFeatures(NamedTuple):
-    """Rows x_i of data in the CSR format; the state is w = X'c."""
-
-    data: np.ndarray
-    indices: np.ndarray
-    indptr: np.ndarray
-
-    def dot(self, state: Any, i: int) -> Any:
-        total = 0.0
-        for k in range(self.indptr[i], self.indptr[i + 1]):
-            total += self.data[k] * state[self.indices[k]]
-        return total
-
-    def axpy(self, state: Any, i: int, h: float) -> None:
-        for k in range(self.indptr[i], self.indptr[i + 1]):
-            state[self.indices[k]] += h * self.data[k]
+PARTS = 4  # into which rows are cut for threads; fixed, so that results do not depend on those
+WORTH_THREADS = 500_000  # multiply-adds
+TILE = 1 << 16  # elements of a tile of rows in float64, which fits the second-level cache
+MAX_COLUMNS = 2000  # a matrix of this size squared, one for each part, takes little memory
 
 
 class LinearGram(Gram):
@@ -89,29 +56,44 @@ class LinearGram(Gram):
             self.X = np.ascontiguousarray(np.hstack([rows, constant]) if bias else rows)
             self.panel = DenseFeatures(read_only(self.X))
             self.row_cost = self.X.shape[1]
-        norms = [_squares(part) for _, part in self._parts(1)]
-        self.diagonal = checked_diagonal(np.concatenate(norms))
+        norms = np.empty(self.n)
+        features.fill_norms(self.panel, norms)
+        self.diagonal = checked_diagonal(norms)
 
-    def _parts(self, width: int) -> Iterator[tuple[slice, Any]]:
-        """Rows of X, some at a time, in float64, for products with `width` vectors."""
-        step = max(1, PIECE // (self.row_cost * max(1, width)))
-        for start in range(0, self.n, step):
-            rows = slice(start, min(start + step, self.n))
-            yield rows, self.X[rows].astype(np.float64, copy=False)
+    @property
+    def columns(self) -> int:
+        """Number of columns of X, which bounds the rank of K."""
+        return int(self.X.shape[1])
+
+    def _parts(self, count: int) -> list[tuple[int, int]]:
+        """Cut that many rows into parts for threads."""
+        step = max(1, -(-count // PARTS))
+        return [(start, min(start + step, count)) for start in range(0, count, step)]
+
+    def _run(self, function: Callable[..., None], items: list[Any], width: int) -> None:
+        run(function, items, parallel=self.n * self.row_cost * width > WORTH_THREADS)
 
     def state(self, coef: np.ndarray) -> np.ndarray:
-        coef = np.asarray(coef, np.float64)
-        result = np.zeros((len(coef), self.X.shape[1]))
-        for rows, part in self._parts(len(coef)):
-            here = coef[:, rows]
-            if here.any():
-                result += (part.T @ here.T).T
-        return result
+        coef = np.ascontiguousarray(coef, np.float64)
+        parts = self._parts(self.n)
+        sums = np.zeros((len(coef), len(parts), self.columns))
+        items = [
+            (self.panel, c, sums[j, p], *part)
+            for j, c in enumerate(coef)
+            for p, part in enumerate(parts)
+        ]
+        self._run(features.add_rows, items, len(coef))
+        return sums.sum(axis=1)
 
     def scores(self, state: np.ndarray) -> np.ndarray:
+        state = np.ascontiguousarray(state, np.float64)
         result = np.empty((len(state), self.n))
-        for rows, part in self._parts(len(state)):
-            result[:, rows] = (part @ state.T).T
+        items = [
+            (self.panel, w, result[j], *part)
+            for part in self._parts(self.n)
+            for j, w in enumerate(state)
+        ]
+        self._run(features.fill_scores, items, len(state))
         return result
 
     def chunks(self, order: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
@@ -125,9 +107,65 @@ class LinearGram(Gram):
         blocks = [as_dense(part @ right) for part in parts]
         return np.concatenate(blocks) if blocks else np.empty((0, len(columns)))
 
+    def inner(self, coef: np.ndarray, state: np.ndarray, other: np.ndarray) -> float:
+        return float(state @ other)
 
-def _squares(rows: Any) -> np.ndarray:
-    with np.errstate(over="ignore"):
-        if sparse.issparse(rows):
-            return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-        return np.einsum("ij,ij->i", rows, rows)
+    def linearised(
+        self,
+        coef: np.ndarray,
+        aim: np.ndarray,
+        ahead: np.ndarray,
+        weight: np.ndarray,
+        balanced: bool,
+    ) -> Direction:
+        """Solve for the change of w: (I + X'DX) dw + X'D1 b = X'aim - w, with D the weights.
+
+        The change of the coefficients, aim - coef - D (X dw + b), follows. The system has as many
+        rows as X has columns; where fewer coordinates are free, theirs is the smaller one.
+        """
+        free = np.flatnonzero(weight)
+        if not self._by_columns(len(free)):
+            return super().linearised(coef, aim, ahead, weight, balanced)
+        solve = inverse(self._normal_matrix(free, weight[free]))
+        shift = 0.0
+        if balanced:
+            border = self.state(weight[None])[0]
+            change, shift = bordered(solve, ahead, border, weight.sum(), aim.sum())
+        else:
+            change = solve(ahead)
+        scores = self.scores(change[None])[0]
+        return Direction(aim - coef - weight * (scores + shift), change, scores, shift)
+
+    def linearised_cost(self, free: int) -> float:
+        if not self._by_columns(free):
+            return super().linearised_cost(free)
+        return free * self.row_cost**2 / 2.0 + self.columns**3 / 3.0
+
+    def _by_columns(self, free: int) -> bool:
+        return self.columns <= min(free, MAX_COLUMNS)
+
+    def _normal_matrix(self, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """I + X'DX over some rows."""
+        d = self.columns
+        parts = self._parts(len(rows))
+        sums = np.zeros((len(parts), d, d))
+
+        def add_sparse(total: np.ndarray, start: int, stop: int) -> None:
+            features.add_squares(*self.panel, rows[start:stop], weight[start:stop], total)
+
+        def add_dense(total: np.ndarray, start: int, stop: int) -> None:
+            step = max(64, TILE // d)
+            tile = np.empty((step, d))
+            for first in range(start, stop, step):
+                here = slice(first, min(first + step, stop))
+                some = tile[: here.stop - first]
+                features.scaled_rows(*self.panel, rows[here], np.sqrt(weight[here]), some)
+                total += some.T @ some
+
+        add = add_sparse if sparse.issparse(self.X) else add_dense
+        self._run(add, [(s, *part) for s, part in zip(sums, parts, strict=True)], self.row_cost)
+        result: np.ndarray = sums.sum(axis=0)
+        if add is add_sparse:  # what it has is the lower triangle
+            result += np.tril(result, -1).T
+        result[np.diag_indices(d)] += 1.0
+        return result

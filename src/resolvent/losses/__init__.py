@@ -18,6 +18,8 @@ A loss is a NamedTuple of its parameters with three methods of plain numbers, wh
 A loss that gives ``value`` and ``derivative(y, z)`` alone gets the other two numerically. The
 class attributes ``targets`` ("real", "sign" or "nonnegative") and ``limits`` (intervals of the
 parameters) are optional and serve error messages.
+
+Losses that couple several scores are in :data:`COUPLED`, see :mod:`resolvent.losses.coupled`.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ from resolvent.losses.classification import (
     SmoothedHinge,
     SquaredHinge,
 )
+from resolvent.losses.coupled import Chebyshev, CrammerSinger, Multinomial, RootSquared
+from resolvent.losses.envelope import Envelope, envelope
 from resolvent.losses.regression import (
     Absolute,
     EpsilonInsensitive,
@@ -60,7 +64,22 @@ LOSSES: dict[str, Any] = {
     "modified_huber": ModifiedHuber,
 }
 
-__all__ = ["LOSSES", "as_loss", "check_loss", *(cls.__name__ for cls in LOSSES.values())]
+COUPLED: dict[str, Any] = {
+    "chebyshev": Chebyshev,
+    "root_squared": RootSquared,
+    "multinomial": Multinomial,
+    "crammer_singer": CrammerSinger,
+}
+
+__all__ = [
+    "COUPLED",
+    "LOSSES",
+    "Envelope",
+    "as_loss",
+    "check_loss",
+    "envelope",
+    *(cls.__name__ for cls in (LOSSES | COUPLED).values()),
+]
 
 
 def as_loss(loss: Any) -> Any:
@@ -80,12 +99,13 @@ def as_loss(loss: Any) -> Any:
     Huber(delta=1.0)
     """
     if isinstance(loss, str):
-        if loss not in LOSSES:
+        known = LOSSES | COUPLED
+        if loss not in known:
             raise ValueError(
-                f"loss={loss!r} is unknown; choose one of {', '.join(LOSSES)}, or "
+                f"loss={loss!r} is unknown; choose one of {', '.join(known)}, or "
                 "pass an instance of your own class."
             )
-        loss = LOSSES[loss]
+        loss = known[loss]
     cls: Any = loss if isinstance(loss, type) else type(loss)
     name = cls.__name__
     if not (issubclass(cls, tuple) and "_fields" in vars(cls) and "value" in vars(cls)):
@@ -103,10 +123,9 @@ def as_loss(loss: Any) -> Any:
         )
     try:
         # One specialisation for each loss: an int parameter would compile a second one.
-        instance = cls(*map(float, loss)) if not isinstance(loss, type) else cls()
+        instance = cls(*map(_parameter, cls() if isinstance(loss, type) else loss))
     except (TypeError, ValueError) as error:
         raise TypeError(f"The parameters of {name} must be numbers: {error}.") from None
-    instance = cls(*map(float, instance))
     for field, interval in getattr(cls, "limits", {}).items():
         lo, hi = (float(end) for end in interval[1:-1].split(","))
         x = getattr(instance, field)
@@ -114,3 +133,8 @@ def as_loss(loss: Any) -> Any:
         if not (lo < x < hi or closed):
             raise ValueError(f"{name}: {field}={x:g} must be in {interval}.")
     return instance
+
+
+def _parameter(x: Any) -> Any:
+    """Turn a parameter into a float; the parameter of an envelope is a loss."""
+    return as_loss(x) if isinstance(x, tuple) else float(x)

@@ -63,6 +63,8 @@ def check_loss(loss: Any, targets: Any = None) -> None:
     from resolvent.losses import as_loss
 
     loss = as_loss(loss)
+    if hasattr(loss, "couples"):
+        raise ValueError(f"{loss!r} couples several scores; check_loss tries losses of one.")
     if targets is None:
         targets = TARGETS[getattr(loss, "targets", "real")]
     wrong: list[str] = []

@@ -24,6 +24,32 @@ def expit(x: float) -> float:
     return 1.0 / (1.0 + e) if x >= 0.0 else e / (1.0 + e)
 
 
+@register_jitable
+def short_of_one(v: float, a: float) -> float:
+    """Solve for p = expit(-m), what the probability lacks of 1, at the m with a m - p = v."""
+    # The equation is increasing in m, and m is known up to 1 / a because p is in (0, 1). Beyond 745
+    # the exponential underflows.
+    lo, hi = max(v / a, -745.0), min((v + 1.0) / a, 745.0)
+    if not lo < hi:
+        return expit(-clip(v / a, -745.0, 745.0))
+    m = lo if v >= 0.0 else hi
+    if -1.0 < v < 0.0:
+        m = clip(math.log1p(v) - math.log(-v), lo, hi)  # the root for a = 0
+    while True:
+        p = expit(-m)
+        excess = a * m - p - v
+        if excess > 0.0:
+            hi = m
+        else:
+            lo = m
+        step = excess / (a + p * (1.0 - p))
+        if abs(step) <= EPS * abs(m) or hi - lo <= EPS * abs(m):
+            return p + p * (1.0 - p) * step  # m - step would round away the step
+        m -= step
+        if not lo < m < hi:  # Newton left the bracket: halve it
+            m = 0.5 * (lo + hi)
+
+
 class Hinge(NamedTuple):
     """Hinge loss (1 - m)+: the support vector machine, the paper's L1-SVM.
 
@@ -170,25 +196,8 @@ class Logistic(NamedTuple):
         return p * math.log(p) + (1.0 - p) * math.log1p(-p)
 
     def resolvent(self, y: float, v: float, a: float) -> float:
-        # With p = expit(-m) the equation is a m - p = y v: increasing in m, and m is known up to
-        # 1 / a because p is in (0, 1). Beyond 745 the exponential underflows.
-        v = y * v
-        lo, hi = max(v / a, -745.0), min((v + 1.0) / a, 745.0)
-        if not lo < hi:
-            return -y * expit(-clip(v / a, -745.0, 745.0))
-        m = lo if v >= 0.0 else hi
-        if -1.0 < v < 0.0:
-            m = clip(math.log1p(v) - math.log(-v), lo, hi)  # the root for a = 0
-        while True:
-            p = expit(-m)
-            excess = a * m - p - v
-            if excess > 0.0:
-                hi = m
-            else:
-                lo = m
-            step = excess / (a + p * (1.0 - p))
-            if abs(step) <= EPS * abs(m) or hi - lo <= EPS * abs(m):
-                return -y * (p + p * (1.0 - p) * step)  # m - step would round away the step
-            m -= step
-            if not lo < m < hi:  # Newton left the bracket: halve it
-                m = 0.5 * (lo + hi)
+        return -y * short_of_one(y * v, a)
+
+    def slope(self, y: float, v: float, a: float) -> float:
+        p = short_of_one(y * v, a)
+        return p * (1.0 - p) / (a + p * (1.0 - p))

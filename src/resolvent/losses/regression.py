@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from numba.extending import register_jitable
 
+from resolvent._jit import resolvent
 from resolvent._numeric import ULPS
 
 INF = math.inf
@@ -322,3 +323,7 @@ class Poisson(NamedTuple):
         mean += mean * step
         u = mean - y if mean + y <= abs(v) + abs(a * z) else v - a * z - a * step
         return max(u, -y)
+
+    def slope(self, y: float, v: float, a: float) -> float:
+        mean = max(resolvent(self, y, v, a) + y, 0.0)
+        return mean / (mean + a)

@@ -11,7 +11,6 @@ from scipy.linalg import eigh_tridiagonal
 
 from resolvent.grams import Gram
 from resolvent.problem import Array, Problem
-from resolvent.solvers import loops
 from resolvent.solvers.iterate import Point, Steps
 
 ALPHAS = ("spectral", "trace", "jacobi")
@@ -34,14 +33,23 @@ def fixed_point(
     extrapolated along the last change (Nesterov); where Q rose, the problem goes back to the
     coefficients before and takes the plain step, so that it never ends worse than without.
     """
-    gram, loss, y, C = problem.gram, problem.loss, problem.y, problem.C
+    gram, risk = problem.gram, problem.risk
+    if problem.couples and (np.ndim(alpha) > 0 or alpha == "jacobi"):
+        raise ValueError(
+            f"alpha={alpha!r} gives each coordinate its own step, which the loss "
+            f"{type(problem.loss).__name__} does not allow, as it couples them: use 'spectral', "
+            "'trace' or a number."
+        )
 
     def dual(j: int, coef: Array, scores: Array) -> float:
-        _, conjugates, products, _ = loops.fenchel(loss, y[j], C[j], coef, scores, 0.0)
+        _, conjugates, products, _ = risk.fenchel(j, coef, scores, 0.0)
         return float(conjugates + 0.5 * products)
 
     def steps(point: Point) -> Steps:
-        alphas = step_sizes(alpha, gram)  # here, where time limit and interrupt are watched
+        # Here, where time limit and interrupt are watched.
+        alphas = step_sizes(alpha, problem.kernel)
+        if problem.couples:
+            alphas = np.full(problem.n, alphas[0])
         before = point.coef.copy()
         scores_before = gram.product(before)
         dual_before = np.full(problem.m, np.inf)
@@ -65,10 +73,8 @@ def fixed_point(
                     before[j], scores_before[j], dual_before[j] = c, z, height
                     momentum[j] = longer
                 if problem.fit_intercept:
-                    point.intercept[j] = loops.balance(
-                        loss, y[j], C[j], v, z_v, alphas, 0.0, point.intercept[j]
-                    )
-                loops.step(loss, y[j], C[j], v, z_v, point.intercept[j], alphas, point.coef[j])
+                    point.intercept[j] = risk.balance(j, v, z_v, alphas, point.intercept[j])
+                point.coef[j] = risk.step(j, v, z_v, point.intercept[j], alphas)
                 # From v too: an extrapolated step that lands on c again proves nothing of c.
                 largest[j] = max(np.abs(point.coef[j] - x).max() for x in (c, v))
             point.state[running] = gram.state(point.coef[running])

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from resolvent.problem import EPS, Array, Certificate, Problem, Record, Solution, Status
-from resolvent.solvers import loops, newton
+from resolvent.solvers import newton
 
 Steps = Generator[Array | None, None, None]
+EXACTING = 1e-5  # who asks for a larger tolerance wants to be quick
 
 
 @dataclass
@@ -34,8 +35,10 @@ class Point:
     @classmethod
     def at(cls, problem: Problem, coef: Array) -> Point:
         """Start every problem at `coef`."""
-        zeros = np.zeros(problem.m)
-        return cls(coef, problem.gram.state(coef), zeros, np.arange(problem.m), zeros.copy())
+        columns = problem.risk.n_columns
+        offsets = np.zeros(problem.m if columns == 1 else (problem.m, columns))
+        state, work = problem.gram.state(coef), np.zeros(problem.m)
+        return cls(coef, state, offsets, np.arange(problem.m), work)
 
     def move(self, problem: Problem, j: int, certificate: Certificate) -> None:
         """Put problem j where `certificate` was given."""
@@ -114,6 +117,8 @@ class Run:
         self.n_iter = self.certified_at = 0
         self.finishers = [newton.Finisher(problem, j, clock.is_over) for j in range(problem.m)]
         self.seconds_afresh = 1e-9 * problem.gram.n * problem.gram.row_cost  # until it is known
+        self.last: dict[int, tuple[Array, Array]] = {}  # coefficients and scores certified last
+        self.met_negative_curvature = self.falls = False
 
     def promising(self) -> bool:
         """Whether a certificate is worth its search for the best offset.
@@ -122,13 +127,13 @@ class Run:
         that a problem is within the tolerance, and in any case now and then.
         """
         problem, point = self.problem, self.point
-        if not problem.gram.scores_at_hand or self.n_iter >= 2 * self.certified_at:
+        now_and_then = self.n_iter >= 2 * self.certified_at
+        if self.is_small or not problem.gram.scores_at_hand or now_and_then:
             return True
         for j in point.running:
             b, c, z = point.intercept[j], point.coef[j], point.state[j]
-            sums = loops.fenchel(problem.loss, problem.y[j], problem.C[j], c, z, b)
-            losses, conjugates, products, _ = sums
-            gap = losses + conjugates + products + b * float(c.sum())
+            losses, conjugates, products, _ = problem.risk.fenchel(j, c, z, b)
+            gap = losses + conjugates + products + problem.left_over(c, b)
             scale = max(losses + 0.5 * products, abs(conjugates + 0.5 * products))
             if gap <= self.tol * scale:
                 return True
@@ -144,6 +149,7 @@ class Run:
         began, self.certified_at = self.clock.seconds, self.n_iter
         gram, running = self.problem.gram, self.point.running
         afresh = afresh or self.is_small
+        self.falls = False
         self._see(running, afresh, polish)
         if not afresh:
             done = [j for j in running if self.verdict(j, largest[j]) is not None]
@@ -158,10 +164,28 @@ class Run:
         if afresh and len(which):
             point.state[which] = problem.gram.state(point.coef[which])
         for j, z in zip(which, problem.gram.scores(point.state[which]), strict=True):
+            self._look_at_curvature(j, point.coef[j].copy(), z.copy())
             current = problem.certify(j, point.coef[j].copy(), z.copy())
+            lowest = self.best[j].certificate
+            self.falls |= lowest is None or 0.0 <= current.primal < lowest.primal
             self.best[j].see(current)
             if polish:
                 self._finish(j, current)
+
+    def _look_at_curvature(self, j: int, coef: Array, scores: Array) -> None:
+        """Note where c'Kc < 0, of the coefficients or of their change: then K is no kernel matrix.
+
+        Rounding of K can make it so too, by n ulps of its diagonal at most.
+        """
+        gram = self.problem.gram
+        before = self.last.get(j, (np.zeros_like(coef), np.zeros_like(scores)))
+        self.last[j] = coef, scores
+        slack = 8 * gram.n * (float(np.finfo(gram.dtype).eps) + gram.noise)
+        with np.errstate(all="ignore"):
+            for c, z in ((coef, scores), (coef - before[0], scores - before[1])):
+                size = np.abs(c).max()  # out of the squares, which might overflow
+                if (c / size) @ (z / size) < -slack * float((c / size) ** 2 @ gram.diagonal):
+                    self.met_negative_curvature = True
 
     def _finish(self, j: int, current: Certificate) -> None:
         """Let Newton take problem j on from `current`, as far as it is worth its work."""
@@ -170,7 +194,7 @@ class Run:
             return  # each of its products would cost as much as all blocks before
         if not best.within(self.tol):
             current = self._newton(j, current, credit=0.0)
-        if best.within(self.tol):
+        if best.within(self.tol) and self.tol <= EXACTING:
             # Good enough, but finished to the limit of rounding where that costs next to nothing,
             # so that the result does not depend on the order of updates.
             self._newton(j, current, credit=newton.TRIFLE)
@@ -223,17 +247,19 @@ class Run:
 
     def solution(self) -> Solution:
         """Gather the best of each problem."""
-        best, public = self.best, self.problem.public
+        best, public, spread = self.best, self.problem.public, self.problem.risk.spread
         known = [b.known for b in best]
         return Solution(
             coef=public(np.array([k.coef for k in known])),
-            fitted=public(np.array([k.scores + k.intercept for k in known])),
-            intercept=public(np.array([k.intercept for k in known])),
+            fitted=public(np.array([k.scores + spread(k.intercept) for k in known])),
+            intercept=self.problem.public_offset([k.intercept for k in known]),
             primal=public(np.array([k.primal for k in known])),
             dual=public(np.array([b.bound for b in best])),
             gap=public(np.array([b.gap for b in best])),
             n_iter=public(np.array([b.n_iter for b in best])),
-            status=max(b.status for b in best if b.status is not None),
+            status=Status.NOT_PSD
+            if self.met_negative_curvature
+            else max(b.status for b in best if b.status is not None),
             history=self.history,
         )
 
@@ -257,6 +283,7 @@ def iterate(
     run = Run(problem, point, tol, stop == "step", clock)
     largest = np.full(problem.m, np.inf)
     next_check, at_hand = 0, problem.gram.scores_at_hand
+    polish = accelerate and stop == "gap" and not problem.couples
     try:
         run.certify(largest, polish=False)
         for progress in steps(point):
@@ -275,11 +302,13 @@ def iterate(
                 # Checks grow rarer, so that they cost little and overshoot by little.
                 next_check = run.n_iter + 1 + run.n_iter // (32 if at_hand else 8)
             if small_step or ending or (due and run.promising()):
-                run.certify(largest, polish=accelerate and stop == "gap")
+                run.certify(largest, polish)
                 for j in point.running:
                     status = run.verdict(j, largest[j])
                     if status is not None:
                         run.stop(j, status)
+                if run.met_negative_curvature and not run.falls:
+                    run.stop_all(Status.NOT_PSD)  # there may be no minimum to go to
                 if callback is not None and callback(run.history[-1]):
                     run.stop_all(Status.CALLBACK)
             if ending:
@@ -313,6 +342,8 @@ def _warn(solution: Solution, tol: float, stop: str) -> None:
         "more even scale; tol=0 asks for just this limit.",
         Status.MAX_ITER: "Raise max_iter, or tol, or lower C.",
         Status.TIME_LIMIT: f"Raise time_limit. {go_on}",
+        Status.NOT_PSD: "The result is a stationary point at best. Use another kernel or other "
+        "parameters of it, or make the matrix positive semidefinite: resolvent.repair(K).",
     }
     warnings.warn(
         f"{solution.status.message} Relative duality gap reached: {relative.max():.2e}; asked "

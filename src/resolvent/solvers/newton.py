@@ -21,169 +21,257 @@ grows the proximal steps reach the limit of rounding, on singular K too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from resolvent.problem import EPS, Array, Certificate, Problem
+from resolvent._threads import run
+from resolvent.grams.systems import Direction
+from resolvent.problem import Array, Certificate, Problem
 from resolvent.solvers import loops
 
-MAX_FREE = 3000  # a Cholesky factorisation of this size takes a fraction of a second
+if TYPE_CHECKING:
+    from resolvent.solvers.iterate import Point, Steps
+
+SWEEPS = 3  # of coordinate descent, before the first proximal step
 MAX_STEPS = 30  # proximal steps at one go
+GROWTH = 4.0  # of sigma, from one proximal step to the next
+SMOOTH = 1e6  # how much longer steps may be that the curvature of the loss itself keeps short
+INEXACT = 0.25  # below 1 inexact proximal steps converge
 MAX_FAILURES = 3  # proximal steps without progress
 MAX_NEWTON = 40  # Newton steps in one proximal step
+MAX_SEARCH = 30  # points on the line of one Newton step
+MAX_COST = 2e10  # multiply-adds of a Newton step of the finisher, half a second
 TRIFLE = 5e7  # multiply-adds that nobody notices
 BLAS3 = 16.0  # how many times faster a flop is in a factorisation than in a sweep
+PART = 1 << 15  # coordinates that one thread takes at a time
 
 
-class WorkExceededError(Exception):
-    """A Newton step would cost more than is allowed, or there is no time left."""
+class ProximalNewton:
+    """The proximal steps on one problem; `sigma` grows from one to the next."""
+
+    def __init__(self, problem: Problem, j: int) -> None:
+        self.problem, self.j = problem, j
+        self.loss, self.y, self.C = problem.loss, problem.y[j], problem.C[j]
+        self.sigma = 0.0
+        # Where Newton's method ended last: a, its state, its scores and the offset.
+        self.warm: tuple[Array, Array, Array, float] | None = None
+
+    def start(self, at: Certificate) -> None:
+        """Choose sigma so that scores that change by a tenth move coefficients by their size."""
+        curvature = self.problem.gram.trace / self.problem.n
+        scores = np.abs(at.scores + at.intercept).max() + np.abs(self.y).max()
+        self.sigma = max(
+            10.0 * np.abs(at.coef).max() / max(scores, 1e-100), 10.0 / max(curvature, 1e-100)
+        )
+        _, slopes = self._respond(at.coef, at.scores + at.intercept, SMOOTH * self.sigma)
+        if 0.0 < slopes.max() < 0.01:
+            # The loss is smooth, so that its own curvature is all that Newton's method needs.
+            self.sigma *= SMOOTH
+        self.residual = self._residual(at)
+        self.warm = None
+
+    def advance(self, at: Certificate) -> Generator[float, None, Certificate | None]:
+        """Take a proximal step: a better certificate, or None where rounding leaves no better.
+
+        Yields the cost of each Newton step, in multiply-adds, before it is taken.
+        """
+        for _ in range(MAX_FAILURES + 1):
+            new = yield from self._proximal_step(at)
+            residual = self._residual(new)
+            higher, gap = new.dual - at.dual, at.primal - at.dual
+            calmer = abs(higher) <= at.floor and residual < 0.9 * self.residual
+            closer = gap > at.floor and new.primal - new.dual < 0.5 * gap
+            self.sigma *= GROWTH
+            if higher > at.floor or calmer or closer:
+                self.residual = residual
+                return new
+            if gap <= at.floor:
+                return None
+            self.sigma *= 10.0  # a longer step may do
+        return None
+
+    def _residual(self, at: Certificate) -> float:
+        """How far the coefficients are from a fixed point of equation (8), with alpha = 1 / k."""
+        alpha = self.problem.n / max(self.problem.gram.trace, 1e-100)
+        coef, _ = self._respond(at.coef, at.scores + at.intercept, alpha)
+        return float(np.abs(coef - at.coef).max())
+
+    def _respond(self, centre: Array, scores: Array, sigma: float) -> tuple[Array, Array]:
+        """c(z) and the slopes of the resolvents there."""
+        n = len(scores)
+        coef, slopes = np.empty(n), np.empty(n)
+
+        def respond(start: int) -> None:
+            p = slice(start, start + PART)
+            loops.proximal(
+                self.loss, self.y[p], self.C[p], centre[p], scores[p], sigma, coef[p], slopes[p]
+            )
+
+        run(respond, [(start,) for start in range(0, n, PART)], parallel=True)
+        return coef, slopes
+
+    def _proximal_step(self, at: Certificate) -> Generator[float, None, Certificate]:
+        """Solve the proximal problem around `at` by Newton's method, and certify the result."""
+        problem, gram, sigma, centre = self.problem, self.problem.gram, self.sigma, at.coef
+        if self.warm is None:
+            self.warm = at.coef, np.empty(0), at.scores, at.intercept
+        a, state, z, b = self.warm
+        c, slopes = self._respond(centre, z + b, sigma)
+        blind = 0
+        for _ in range(MAX_NEWTON):
+            weight = sigma * np.where(slopes > 1e-12, slopes, 0.0)
+            yield gram.linearised_cost(int(np.count_nonzero(weight))) / BLAS3
+            if len(state) == 0:
+                state = gram.state(a[None])[0]
+            ahead = gram.state((c - a)[None])[0]
+            away = c - centre
+            error = gram.inner(c - a, ahead, ahead)
+            # Twice how far the proximal problem is from its minimum, against the step's own share.
+            if error <= INEXACT * float(away @ away) / sigma:
+                break
+            blind += error <= 1e-22 * gram.inner(a, state, state)  # what rounding leaves
+            if blind > 3:
+                break
+            move = gram.linearised(a, c, ahead, weight, problem.fit_intercept)
+            if not np.isfinite(move.coef).all():
+                break
+            rise = gram.inner(a, state, move.state)
+            bend = gram.inner(move.coef, move.state, move.state)
+            t, c, slopes = self._search(centre, c, z, b, move, rise, bend)
+            a, z, b = a + t * move.coef, z + t * move.scores, b + t * move.intercept
+            state = state + t * move.state
+        self.warm = a, state, z, b
+        coef, _ = problem.resolvent_step(self.j, c, z, b)
+        return problem.certify(self.j, coef, gram.product(coef[None])[0])
+
+    def _search(
+        self,
+        centre: Array,
+        c: Array,
+        z: Array,
+        b: float,
+        move: Direction,
+        rise: float,
+        bend: float,
+    ) -> tuple[float, Array, Array]:
+        """Find the step t at which phi is about least along a direction, with c and slopes there.
+
+        phi is convex with kinks in its derivative, rise + t bend - c(t)'(K move + shift), so a
+        longer search pays: it crosses many kinks at once. A full step that still falls is taken.
+        """
+
+        def derivative(c: Array, t: float) -> float:
+            return rise + t * bend - float(c @ move.scores) - move.intercept * float(c.sum())
+
+        lo, hi, t = 0.0, 0.0, 1.0
+        f_lo, f_hi = derivative(c, 0.0), 0.0
+        enough = 0.1 * abs(f_lo)
+        for _ in range(MAX_SEARCH):
+            c, slopes = self._respond(
+                centre, z + t * move.scores + (b + t * move.intercept), self.sigma
+            )
+            f = derivative(c, t)
+            if abs(f) <= enough or (hi == 0.0 and f <= 0.0):
+                break
+            if f < 0.0:
+                lo, f_lo, f_hi = t, f, 0.5 * f_hi
+            else:
+                hi, f_hi, f_lo = t, f, 0.5 * f_lo
+            t = lo + (hi - lo) * f_lo / (f_lo - f_hi)
+        return t, c, slopes
 
 
 class Finisher:
     """Proximal Newton steps on one problem, never costing more than the sweeps before them did."""
 
     def __init__(self, problem: Problem, j: int, is_over: Callable[[], bool]) -> None:
-        self.problem, self.j = problem, j
+        self.gram = problem.gram
+        self.method = ProximalNewton(problem, j)
         self.is_over = is_over  # whether the time limit has passed
-        self.loss, self.y, self.C = problem.loss, problem.y[j], problem.C[j]
-        self.work = self.spent = 0.0
-        self.sigma = 0.0
+        self.spent = 0.0
 
     def steps(self, current: Certificate, work: float, credit: float) -> Iterator[Certificate]:
         """Yield better and better certificates while steps succeed and are affordable.
 
-        All steps together may cost as much `work` as the solver has done, or up to `credit` each.
+        All steps together may cost as much `work` as the solver has done, or up to `credit`.
         """
-        self.work = work
-        self.sigma = self._first_sigma(current)
-        before = self._residual(current)
-        failures = 0
+        self.method.start(current)
         for _ in range(MAX_STEPS):
+            new = self._affordable(self.method.advance(current), work, credit)
+            if new is None:
+                return
+            current = new
+            yield current
+
+    def _affordable(
+        self, step: Generator[float, None, Certificate | None], work: float, credit: float
+    ) -> Certificate | None:
+        """Let a step run to its end; None if it would cost too much, or there is no time left."""
+        while True:
             try:
-                new = self._proximal_step(current, credit)
-            except WorkExceededError:
-                return
-            after = self._residual(new)
-            higher, gap = new.dual - current.dual, current.primal - current.dual
-            calmer = abs(higher) <= current.floor and after < 0.9 * before
-            closer = gap > current.floor and new.primal - new.dual < 0.5 * gap
-            self.sigma *= 10.0
-            if higher > current.floor or calmer or closer:
-                current, before, failures = new, after, 0
-                yield current
-            elif gap > current.floor and failures < MAX_FAILURES:  # a longer step may do
-                failures += 1
-                self.sigma *= 10.0
-            else:
-                return
-
-    def _first_sigma(self, at: Certificate) -> float:
-        """Step with which coefficients of their size move when scores do by a tenth of theirs."""
-        curvature = self.problem.gram.trace / self.problem.n
-        scores = np.abs(at.scores + at.intercept).max() + np.abs(self.y).max()
-        return max(
-            10.0 * np.abs(at.coef).max() / max(scores, 1e-100), 10.0 / max(curvature, 1e-100)
-        )
-
-    def _residual(self, at: Certificate) -> float:
-        """How far the coefficients are from a fixed point of equation (8), with alpha = 1 / k."""
-        alpha = self.problem.n / max(self.problem.gram.trace, 1e-100)
-        coef, _, _ = self._respond(at.coef, at.scores + at.intercept, alpha)
-        return float(np.abs(coef - at.coef).max())
-
-    def _respond(self, centre: Array, scores: Array, sigma: float) -> tuple[Array, Array, float]:
-        """c(z), the slopes of the resolvents and the sum of the envelopes e_i(z_i)."""
-        coef, slopes = np.empty(len(scores)), np.empty(len(scores))
-        envelope = loops.proximal(self.loss, self.y, self.C, centre, scores, sigma, coef, slopes)
-        return coef, slopes, envelope
-
-    def _proximal_step(self, at: Certificate, credit: float) -> Certificate:
-        """Solve the proximal problem around `at` by Newton's method, and certify the result."""
-        problem, sigma, centre = self.problem, self.sigma, at.coef
-        a, z, b = at.coef.copy(), at.scores.copy(), at.intercept
-        blind = 0
-        for _ in range(MAX_NEWTON):
-            c, slopes, envelope = self._respond(centre, z + b, sigma)
-            distance = np.abs(c - a).max()
-            if distance <= max(1e-3 * np.abs(c - centre).max(), 4 * EPS * np.abs(c).max()):
-                break
-            move, shift = self._direction(a, c, slopes, sigma, credit)
-            if not np.isfinite(move).all():
-                break
-            tilt = problem.gram.product(move[None])[0]
-            descent = float((a - c) @ tilt - shift * c.sum())
-            height = envelope + 0.5 * float(a @ z)
-            blind += -descent <= 4 * EPS * abs(height)  # falls that rounding hides
-            if blind > 3:
-                break
-            t = 1.0
-            while t > 1e-10:
-                trial = self._respond(centre, z + t * tilt + (b + t * shift), sigma)[2]
-                trial += 0.5 * float((a + t * move) @ (z + t * tilt))
-                if trial <= height + 1e-4 * t * descent + 16 * EPS * abs(height):
-                    break
-                t *= 0.5
-            else:
-                break
-            a, z, b = a + t * move, z + t * tilt, b + t * shift
-        coef, _ = problem.resolvent_step(self.j, a, z, b)
-        return problem.certify(self.j, coef, problem.gram.product(coef[None])[0])
-
-    def _direction(
-        self, a: Array, c: Array, slopes: Array, sigma: float, credit: float
-    ) -> tuple[Array, float]:
-        """Solve the linearised equation for the changes of a and of the offset."""
-        gram = self.problem.gram
-        free = np.flatnonzero(slopes > 1e-12)
-        self._pay(len(free), credit)
-        move = c - a
-        if len(free) == 0:
-            return move, 0.0
-        wanted = move[free]
-        move[free] = 0.0
-        ridge = 1.0 / (sigma * slopes[free])
-        right = wanted * ridge - gram.product(move[None])[0][free]
-        system = gram.block(free, free)
-        system[np.diag_indices_from(system)] += ridge
-        solve = _inverse(system)
-        x = solve(right)
-        shift = 0.0
-        if self.problem.fit_intercept:
-            ones = solve(np.ones(len(free)))
-            missing = -a.sum() - move.sum()
-            shift = float((x.sum() - missing) / ones.sum())
-            x -= shift * ones
-        move[free] = x
-        return move, shift
-
-    def _pay(self, free: int, credit: float) -> None:
-        """Take the cost of a Newton step from the work that may be spent."""
-        gram = self.problem.gram
-        cost = free**2 * (free / 3.0 + gram.row_cost) / BLAS3 + 4.0 * gram.n * gram.row_cost
-        if free > MAX_FREE or cost > max(self.work - self.spent, credit) or self.is_over():
-            raise WorkExceededError
-        self.spent += cost
+                cost = next(step) + 4.0 * self.gram.n * self.gram.row_cost
+            except StopIteration as end:
+                result: Certificate | None = end.value
+                return result
+            if self.spent + cost > max(work, credit) or cost > MAX_COST or self.is_over():
+                return None
+            self.spent += cost
 
 
-def _inverse(system: Array) -> Callable[[Array], Array]:
-    """Factorise a positive definite system; where rounding makes it indefinite, add a ridge."""
-    extra = 0.0
-    scale = float(np.abs(np.diag(system)).mean())
-    while True:
-        damped = system.copy()
-        damped[np.diag_indices_from(damped)] += extra
-        try:
-            factor = cho_factor(damped, lower=True, overwrite_a=True, check_finite=False)
-            break
-        except LinAlgError:
-            extra = max(100.0 * extra, 4 * EPS * scale)
-            if not extra < scale:
-                return lambda right: np.full(len(right), np.nan)
+def newton(problem: Problem, begin: Callable[[Point], Steps]) -> Callable[[Point], Steps]:
+    """Minimise the dual by proximal steps, each of which Newton's method solves.
 
-    def solve(right: Array) -> Array:
-        x = cho_solve(factor, right, check_finite=False)
-        return x + cho_solve(factor, right - system @ x, check_finite=False)
+    Problem: minimise Q(c) = sum_i C_i L*(y_i, -c_i / C_i) + c'Kc / 2, the dual of F.
+    Iteration: c <- argmin of Q(c) + |c - c0|^2 / (2 sigma), with sigma growing, after a few
+    iterations of `begin`; see the head of this module. With a linear kernel of few columns a Newton
+    step solves a system in w = X'c, otherwise one on the free coordinates.
+    Stopping: `iterate`, by the duality gap.
+    Convergence: of the proximal steps from anywhere, faster than linear as sigma grows; of Newton's
+    method by its line search, quadratic in the end.
+    """
 
-    return solve
+    def steps(point: Point) -> Steps:
+        methods = [ProximalNewton(problem, j) for j in range(problem.m)]
+        current: list[Certificate | None] = [None] * problem.m
+        sweeps = begin(point)
+        left = SWEEPS
+        if problem.gram.linearised_cost(problem.n) / BLAS3 <= SWEEPS * problem.gram.sweep_cost:
+            left = 0  # a Newton step is the better beginning, even if every coordinate is free
+        while True:
+            while left > 0:
+                progress = next(sweeps)
+                left -= progress is not None
+                yield progress
+            largest = np.zeros(problem.m)
+            for j in point.running:
+                at = current[j]
+                if at is None:
+                    scores = problem.gram.scores(point.state[j : j + 1])[0]
+                    at = problem.certify(j, point.coef[j].copy(), scores)
+                    methods[j].start(at)
+                step = methods[j].advance(at)
+                while True:
+                    try:
+                        next(step)
+                    except StopIteration as end:
+                        new = end.value
+                        break
+                    yield None
+                if new is None:  # nothing better from here: let `begin` stir it
+                    left, new = 1, at
+                    current[j] = None
+                else:
+                    current[j] = new
+                    largest[j] = np.abs(new.coef - point.coef[j]).max()
+                    point.move(problem, j, new)
+            yield largest
+
+    return steps
+
+
+def newton_is_cheap(problem: Problem) -> bool:
+    """Whether a Newton step costs no more than twenty sweeps, even if all coordinates are free."""
+    gram = problem.gram
+    return gram.linearised_cost(problem.n) / BLAS3 <= 20.0 * gram.sweep_cost

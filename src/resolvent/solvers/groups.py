@@ -1,0 +1,108 @@
+"""The compiled loops of coupled losses: what is done to one group of coefficients at a time.
+
+As in :mod:`resolvent.solvers.loops`, with a group in the place of a coefficient: ``y``, ``c`` and
+``s`` (scores, offset included) have a row for each group, ``C`` and ``alpha`` a number.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+from resolvent._jit import axpy, compiled, conjugate, dot, inverse_link, resolvent, slope, value
+from resolvent.solvers.loops import SHARP
+
+Vector = NDArray[np.float64]
+Rows = NDArray[np.float64]
+
+
+@register_jitable
+def answer(loss: Any, y: Vector, C: float, c: Vector, s: Vector, alpha: float) -> Vector:
+    """Equation (7) of the paper for one group: -J_alpha(alpha s - c) for the loss C L."""
+    a = min(alpha / C, SHARP)
+    return -C * resolvent(loss, y, a * s - c / C, a)
+
+
+@compiled
+def step(loss: Any, y: Rows, C: Vector, c: Rows, s: Rows, alpha: Vector, out: Rows) -> None:
+    """Do steps 2 and 3 of the fixed-point iteration."""
+    for g in range(len(y)):
+        out[g] = 0.0
+        if C[g] > 0.0:
+            out[g] = answer(loss, y[g], C[g], c[g], s[g], alpha[g])
+
+
+@compiled
+def slopes(
+    loss: Any, y: Rows, C: Vector, c: Rows, s: Rows, alpha: Vector, d: Rows, e: Rows
+) -> None:
+    """Differentiate minus the step with respect to s: diag(d) - e e' for each group."""
+    for g in range(len(y)):
+        d[g], e[g] = 0.0, 0.0
+        if C[g] > 0.0:
+            a = min(alpha[g] / C[g], SHARP)
+            rise, bend = slope(loss, y[g], a * s[g] - c[g] / C[g], a)
+            d[g], e[g] = C[g] * a * rise, np.sqrt(C[g] * a) * bend
+
+
+@compiled
+def fenchel(
+    loss: Any, y: Rows, C: Vector, c: Rows, z: Rows, s: Rows
+) -> tuple[float, float, float, float]:
+    """Sum C L, C L*, c z, of which primal and dual are made, and all their magnitudes."""
+    losses, conjugates, products, size = 0.0, 0.0, 0.0, 0.0
+    for g in range(len(y)):
+        if C[g] > 0.0:
+            at_score = C[g] * value(loss, y[g], s[g])
+            at_coef = C[g] * conjugate(loss, y[g], -c[g] / C[g])
+            losses += at_score
+            conjugates += at_coef
+            products += np.sum(c[g] * z[g])
+            size += abs(at_score) + abs(at_coef) + np.sum(np.abs(c[g] * z[g]))
+    return losses, conjugates, products, size
+
+
+@compiled
+def sweep(
+    loss: Any,
+    panel: Any,
+    states: Rows,
+    y: Rows,
+    C: Vector,
+    c: Rows,
+    diagonal: Vector,
+    offset: Rows,
+    order: NDArray[np.int64],
+) -> float:
+    """Equation (13) of the paper with a row of coefficients, of one sample, in the place of one.
+
+    `states` has a row for each class; a row of ``offset`` is (b, sum of c, rho) of a class.
+    """
+    largest = 0.0
+    k = len(states)
+    s = np.empty(k)
+    rho = offset[0, 2]
+    for i in order:
+        if C[i] == 0.0:
+            continue
+        for j in range(k):
+            s[j] = dot(panel, states[j], i) + offset[j, 0] + rho * offset[j, 1]
+        new = answer(loss, y[i], C[i], c[i], s, 1.0 / (diagonal[i] + rho))
+        for j in range(k):
+            h = new[j] - c[i, j]
+            if h != 0.0:
+                axpy(panel, states[j], i, h)
+                c[i, j] = new[j]
+                offset[j, 1] += h
+                largest = max(largest, abs(h))
+    return largest
+
+
+@compiled
+def apply_link(loss: Any, scores: Rows) -> None:
+    """Turn the scores of each sample into its predictions, in place."""
+    for i in range(len(scores)):
+        scores[i] = inverse_link(loss, scores[i])
