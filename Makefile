@@ -8,7 +8,7 @@ WORKERS ?= auto
 PINS    ?=# further requirements, such as versions to test with: make unit PINS="scikit-learn==1.6.1"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit format clean distclean
+.PHONY: help demo test bench lint types unit format clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -21,6 +21,10 @@ test: $(STAMP)  ## lint, types, then every test
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory types
 	@$(MAKE) --no-print-directory unit
+
+bench: $(STAMP)  ## every benchmark, hours (one table: make bench TABLES="svm --quick")
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/python -m benchmarks $(TABLES)
 
 lint: $(STAMP)  ## ruff: rules and formatting
 	$(BIN)/ruff check .

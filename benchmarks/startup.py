@@ -4,21 +4,19 @@ Time to start: import, and import plus the first fit, against scikit-learn's.
 Every measurement is a fresh Python process, timed from inside it (the interpreter's own start is
 not counted), and the two sides take turns. Run::
 
-    python benchmarks/startup.py            # a Markdown table
-    python benchmarks/startup.py --repeat 15
+    python -m benchmarks startup            # into results/startup.md
 
 "warm" means that the loops were compiled by an earlier process and are on disk; "cold" starts from
 an empty directory. BLAS is given one thread, so that both sides wait for the same things.
 """
 
-import argparse
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
-from importlib.metadata import version
+
+from benchmarks import report
 
 TIMER = """
 import time
@@ -82,35 +80,29 @@ def measure(code, cache):
     return float(done.stdout.split()[-1])
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Time to start, against scikit-learn's.")
-    parser.add_argument("--repeat", type=int, default=7, help="processes for each measurement")
-    parser.add_argument("--cold", type=int, default=2, help="processes for the cold start")
-    options = parser.parse_args()
+def write(path, repeat=7, cold=2):
+    """Measure, and write a Markdown table."""
     seconds = {name: [] for name in [*CODE, "cold"]}
     with tempfile.TemporaryDirectory() as warm:
         for code in CODE.values():  # compiles, and brings all files into the system's cache
             measure(code, warm)
-        for _ in range(options.repeat):
+        for _ in range(repeat):
             for name, code in CODE.items():
                 seconds[name].append(measure(code, warm))
-        for _ in range(options.cold):
+        for _ in range(cold):
             with tempfile.TemporaryDirectory() as empty:
                 seconds["cold"].append(measure(CODE["import + solve"], empty))
     medians = {name: statistics.median(times) for name, times in seconds.items()}
-
-    names = "numpy", "scipy", "scikit-learn", "numba"
-    versions = ", ".join(f"{name} {version(name)}" for name in names)
-    print(f"Python {platform.python_version()}, {versions}, {os.cpu_count()} cores")
-    print(f"Medians of {options.repeat} processes ({options.cold} cold); hinge, RBF, 1000 x 20.\n")
-    print("| | seconds | scikit-learn | ratio | goal |")
-    print("|---|---|---|---|---|")
+    rows = []
     for what, ours, theirs, goal in ROWS:
         ratio = medians[ours] / medians[theirs]
         bound = "" if goal is None else f"{goal:g} {'met' if ratio <= goal else 'missed'}"
-        row = f"{medians[ours]:.3f} | {medians[theirs]:.3f} | {ratio:.2f} | {bound}"
-        print(f"| {what} | {row} |")
-
-
-if __name__ == "__main__":
-    main()
+        rows.append([what, f"{medians[ours]:.3f}", f"{medians[theirs]:.3f}", f"{ratio:.2f}", bound])
+    lines = [
+        "# Time to start\n",
+        f"Medians of {repeat} processes ({cold} cold); hinge, RBF, 1000 x 20.\n",
+        *report.markdown(["", "seconds", "scikit-learn", "ratio", "goal"], rows),
+        report.measured_with(),
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")

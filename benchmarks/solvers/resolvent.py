@@ -1,0 +1,69 @@
+"""This library, through its estimators."""
+
+import numpy as np
+
+import resolvent
+import resolvent.svm
+from benchmarks.objective import HUBER_DELTA, MARGIN_LOSSES, QUANTILE
+from benchmarks.solvers import EstimatorSolver
+from resolvent.losses import EpsilonInsensitive, Huber, Pinball
+
+PARAMETRISED = {
+    "epsilon_insensitive": lambda epsilon: EpsilonInsensitive(epsilon),
+    "huber": lambda _: Huber(HUBER_DELTA),
+    "pinball": lambda _: Pinball(QUANTILE),
+}
+
+
+class Solver(EstimatorSolver):
+    name = "resolvent"
+    requirements = ("resolvent",)
+    default_tol = 1e-5
+
+    def __init__(self, solver=None):
+        self.solver = (
+            solver  # None takes the estimator with scikit-learn's name, where there is one
+        )
+
+    def estimator(self, loss, kernel, C, gamma, epsilon, fit_intercept):
+        """Choose the estimator that a user would take."""
+        tol, memory = self.tol, f"{self.memory}MB"
+        loss_object = PARAMETRISED.get(loss, lambda _: loss)(epsilon)
+        if kernel == "linear":
+            kind = (
+                resolvent.LinearClassifier if loss in MARGIN_LOSSES else resolvent.LinearRegressor
+            )
+            solver = self.solver or "auto"
+            return kind(loss_object, C=C, fit_intercept=fit_intercept, tol=tol, solver=solver)
+        if self.solver is None and fit_intercept and loss == "hinge":
+            return resolvent.svm.SVC(C=C, gamma=gamma, tol=tol, cache_size=self.memory)
+        if self.solver is None and fit_intercept and loss == "epsilon_insensitive":
+            return resolvent.svm.SVR(
+                C=C, gamma=gamma, epsilon=epsilon, tol=tol, cache_size=self.memory
+            )
+        if self.solver is None and not fit_intercept and loss == "squared":
+            return resolvent.KernelRidge(
+                1.0 / C, kernel="rbf", gamma=gamma, tol=tol, memory_limit=memory
+            )
+        kind = resolvent.KernelClassifier if loss in MARGIN_LOSSES else resolvent.KernelRegressor
+        return kind(
+            loss_object,
+            kernel="rbf",
+            C=C,
+            gamma=gamma,
+            fit_intercept=fit_intercept,
+            solver=self.solver or "auto",
+            tol=tol,
+            memory_limit=memory,
+        )
+
+    def certificate(self):
+        """Lower bound and history, summed over the problems."""
+        model = self.model
+        history = [[r.seconds, float(np.sum(r.primal))] for r in model.history_]
+        return {
+            "status": str(model.status_),
+            "claimed": float(np.sum(model.objective_)),
+            "bound": float(np.sum(model.objective_) - np.sum(model.dual_gap_)),
+            "history": history[:: max(1, len(history) // 200)] + history[-1:],
+        }
