@@ -90,7 +90,7 @@ def coordinate_descent(
     return steps
 
 
-def _orders(rule: Any, n: int, rng: np.random.Generator, group: int) -> Callable[[int], Order]:
+def _orders(rule: Any, n: int, rng: np.random.Generator, group: int = 1) -> Callable[[int], Order]:
     """Turn a rule into a function from the number of the sweep to its order of coordinates.
 
     The permuted rule leaves `group` consecutive coordinates together.

@@ -51,8 +51,9 @@ PART = 1 << 15  # coordinates that one thread takes at a time
 class ProximalNewton:
     """The proximal steps on one problem; `sigma` grows from one to the next."""
 
-    def __init__(self, problem: Problem, j: int) -> None:
+    def __init__(self, problem: Problem, j: int, tol: float = 0.0) -> None:
         self.problem, self.j = problem, j
+        self.tol = tol  # relative gap that is good enough
         self.loss, self.y, self.C = problem.loss, problem.y[j], problem.C[j]
         self.sigma = 0.0
         # Where Newton's method ended last: a, its state, its scores and the offset.
@@ -129,7 +130,8 @@ class ProximalNewton:
             away = c - centre
             error = gram.inner(c - a, ahead, ahead)
             # Twice how far the proximal problem is from its minimum, against the step's own share.
-            if error <= INEXACT * float(away @ away) / sigma:
+            enough = max(INEXACT * float(away @ away) / sigma, 0.1 * self.tol * abs(at.dual))
+            if error <= enough:
                 break
             blind += error <= 1e-22 * gram.inner(a, state, state)  # what rounding leaves
             if blind > 3:
@@ -220,7 +222,9 @@ class Finisher:
             self.spent += cost
 
 
-def newton(problem: Problem, begin: Callable[[Point], Steps]) -> Callable[[Point], Steps]:
+def newton(
+    problem: Problem, begin: Callable[[Point], Steps], tol: float = 0.0
+) -> Callable[[Point], Steps]:
     """Minimise the dual by proximal steps, each of which Newton's method solves.
 
     Problem: minimise Q(c) = sum_i C_i L*(y_i, -c_i / C_i) + c'Kc / 2, the dual of F.
@@ -233,7 +237,7 @@ def newton(problem: Problem, begin: Callable[[Point], Steps]) -> Callable[[Point
     """
 
     def steps(point: Point) -> Steps:
-        methods = [ProximalNewton(problem, j) for j in range(problem.m)]
+        methods = [ProximalNewton(problem, j, tol) for j in range(problem.m)]
         current: list[Certificate | None] = [None] * problem.m
         sweeps = begin(point)
         left = SWEEPS
