@@ -20,7 +20,7 @@ from resolvent.solvers import loops, newton
 
 Steps = Generator[Array | None, None, None]
 
-CHEAP = 1e6  # multiply-adds of a product with K that is hardly noticed
+CHEAP = 2e5  # multiply-adds of a product with K that is hardly noticed
 
 
 @dataclass
@@ -154,7 +154,7 @@ class Run:
         best = self.best[j]
         if not best.within(self.tol):
             current = self._newton(j, current, credit=0.0)
-        if best.within(self.tol):
+        if best.within(self.tol) and self.problem.gram.sweep_cost <= CHEAP:
             # Good enough, but finished to the limit of rounding where that costs next to nothing,
             # so that the result does not depend on the order of updates.
             self._newton(j, current, credit=newton.TRIFLE)

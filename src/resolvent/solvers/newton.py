@@ -56,6 +56,7 @@ class ProximalNewton:
         self.tol = tol  # relative gap that is good enough
         self.loss, self.y, self.C = problem.loss, problem.y[j], problem.C[j]
         self.sigma = 0.0
+        self.enough = 0.0  # of an error of the proximal problem
         # Where Newton's method ended last: a, its state, its scores and the offset.
         self.warm: tuple[Array, Array, Array, float] | None = None
 
@@ -70,6 +71,7 @@ class ProximalNewton:
         if 0.0 < slopes.max() < 0.01:
             # The loss is smooth, so that its own curvature is all that Newton's method needs.
             self.sigma *= SMOOTH
+            self.enough = 0.1 * self.tol * abs(at.primal)
         self.residual = self._residual(at)
         self.warm = None
 
@@ -130,8 +132,7 @@ class ProximalNewton:
             away = c - centre
             error = gram.inner(c - a, ahead, ahead)
             # Twice how far the proximal problem is from its minimum, against the step's own share.
-            enough = max(INEXACT * float(away @ away) / sigma, 0.1 * self.tol * abs(at.dual))
-            if error <= enough:
+            if error <= max(INEXACT * float(away @ away) / sigma, self.enough):
                 break
             blind += error <= 1e-22 * gram.inner(a, state, state)  # what rounding leaves
             if blind > 3:
@@ -264,8 +265,7 @@ def newton(
                         break
                     yield None
                 if new is None:  # nothing better from here: let `begin` stir it
-                    left, new = 1, at
-                    current[j] = None
+                    left, current[j], largest[j] = 1, None, np.inf
                 else:
                     current[j] = new
                     largest[j] = np.abs(new.coef - point.coef[j]).max()
