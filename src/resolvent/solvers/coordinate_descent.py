@@ -83,6 +83,10 @@ def coordinate_descent(
             point.intercept += offset[:, 2] * offset[:, 1]
             point.work[point.running] += float(len(order)) * gram.row_cost
             iteration += 1
+            # Nothing has moved, but were all asked? Next time they are.
+            still = largest <= 1e-12 * np.abs(point.coef).max(axis=1)
+            asleep = still & rests[:, 1].any(axis=1)
+            rests[asleep], largest[asleep] = 0, np.inf
             # Coefficients may rest at their bounds while the offset still moves.
             total = np.abs(offset[:, 1]) if problem.fit_intercept else 0.0
             yield np.maximum(largest, total)

@@ -123,7 +123,7 @@ class ProximalNewton:
         a, state, z, b = self.warm
         c, slopes = self._respond(centre, z + b, sigma)
         blind = 0
-        for _ in range(MAX_NEWTON):
+        for k in range(MAX_NEWTON):
             weight = sigma * np.where(slopes > 1e-12, slopes, 0.0)
             yield gram.linearised_cost(int(np.count_nonzero(weight))) / BLAS3
             if len(state) == 0:
@@ -132,7 +132,7 @@ class ProximalNewton:
             away = c - centre
             error = gram.inner(c - a, ahead, ahead)
             # Twice how far the proximal problem is from its minimum, against the step's own share.
-            if error <= max(INEXACT * float(away @ away) / sigma, self.enough):
+            if k > 0 and error <= max(INEXACT * float(away @ away) / sigma, self.enough):
                 break
             blind += error <= 1e-22 * gram.inner(a, state, state)  # what rounding leaves
             if blind > 3:
@@ -146,7 +146,7 @@ class ProximalNewton:
             a, z, b = a + t * move.coef, z + t * move.scores, b + t * move.intercept
             state = state + t * move.state
         self.warm = a, state, z, b
-        coef, _ = problem.resolvent_step(self.j, c, z, b)
+        coef, _ = problem.resolvent_step(self.j, a, z, b)
         return problem.certify(self.j, coef, gram.product(coef[None])[0])
 
     def _search(
@@ -176,7 +176,7 @@ class ProximalNewton:
                 centre, z + t * move.scores + (b + t * move.intercept), self.sigma
             )
             f = derivative(c, t)
-            if abs(f) <= enough or (hi == 0.0 and f <= 0.0):
+            if abs(f) <= enough or (hi == 0.0 and f <= 0.0) or not f_lo < 0.0:
                 break
             if f < 0.0:
                 lo, f_lo, f_hi = t, f, 0.5 * f_hi
