@@ -17,7 +17,7 @@ from resolvent import Problem, Status, gram, solve
 from resolvent.kernels import RBF
 from resolvent.losses import LOSSES
 
-SOLVERS = ("coordinate_descent", "fixed_point")
+SOLVERS = ("coordinate_descent", "fixed_point", "newton")
 BOTH = pytest.mark.parametrize("solver", SOLVERS)
 OFFSET = pytest.mark.parametrize("fit_intercept", [False, True])
 ALL = pytest.mark.parametrize("loss", LOSSES)

@@ -154,7 +154,7 @@ def solve(
         shrink = accelerate and stop == "gap" and isinstance(rule, str) and rule == "permuted"
         steps = coordinate_descent(problem, rule, rng, shrink)
     if solver == "newton":
-        steps = newton(problem, steps)
+        steps = newton(problem, steps, tol)
     with one_blas_thread(), problem.gram.in_use():
         return iterate(
             problem,

@@ -81,6 +81,10 @@ def coordinate_descent(
             point.intercept += change.reshape(point.intercept.shape)
             point.work[point.running] += float(len(order)) * gram.row_cost
             iteration += 1
+            # Nothing has moved, but were all asked? Next time they are.
+            still = largest <= 1e-12 * np.abs(point.coef).max(axis=1)
+            asleep = still & rests[:, 1].any(axis=1)
+            rests[asleep], largest[asleep] = 0, np.inf
             # Coefficients may rest at their bounds while the offset still moves.
             drift = np.abs(offset[:, :, 1]).max(axis=1)
             yield np.maximum(largest, drift if problem.fit_intercept else 0.0)
@@ -88,9 +92,7 @@ def coordinate_descent(
     return steps
 
 
-def _orders(
-    rule: Any, n: int, rng: np.random.Generator, group: int = 1
-) -> Callable[[int], Order]:
+def _orders(rule: Any, n: int, rng: np.random.Generator, group: int = 1) -> Callable[[int], Order]:
     """Turn a rule into a function from the number of the sweep to its order of coordinates.
 
     The permuted rule leaves `group` consecutive coordinates together.

@@ -20,6 +20,7 @@ from resolvent.solvers import newton
 
 Steps = Generator[Array | None, None, None]
 EXACTING = 1e-5  # who asks for a larger tolerance wants to be quick
+CHEAP = 2e5  # multiply-adds of a product with K that is hardly noticed
 
 
 @dataclass
@@ -194,7 +195,8 @@ class Run:
             return  # each of its products would cost as much as all blocks before
         if not best.within(self.tol):
             current = self._newton(j, current, credit=0.0)
-        if best.within(self.tol) and self.tol <= EXACTING:
+        cheap = self.problem.gram.sweep_cost <= CHEAP
+        if best.within(self.tol) and (cheap or self.tol <= EXACTING):
             # Good enough, but finished to the limit of rounding where that costs next to nothing,
             # so that the result does not depend on the order of updates.
             self._newton(j, current, credit=newton.TRIFLE)

@@ -51,10 +51,12 @@ PART = 1 << 15  # coordinates that one thread takes at a time
 class ProximalNewton:
     """The proximal steps on one problem; `sigma` grows from one to the next."""
 
-    def __init__(self, problem: Problem, j: int) -> None:
+    def __init__(self, problem: Problem, j: int, tol: float = 0.0) -> None:
         self.problem, self.j = problem, j
+        self.tol = tol  # relative gap that is good enough
         self.loss, self.y, self.C = problem.loss, problem.y[j], problem.C[j]
         self.sigma = 0.0
+        self.enough = 0.0  # of an error of the proximal problem
         # Where Newton's method ended last: a, its state, its scores and the offset.
         self.warm: tuple[Array, Array, Array, float] | None = None
 
@@ -69,6 +71,7 @@ class ProximalNewton:
         if 0.0 < slopes.max() < 0.01:
             # The loss is smooth, so that its own curvature is all that Newton's method needs.
             self.sigma *= SMOOTH
+            self.enough = 0.1 * self.tol * abs(at.primal)
         self.residual = self._residual(at)
         self.warm = None
 
@@ -120,7 +123,7 @@ class ProximalNewton:
         a, state, z, b = self.warm
         c, slopes = self._respond(centre, z + b, sigma)
         blind = 0
-        for _ in range(MAX_NEWTON):
+        for k in range(MAX_NEWTON):
             weight = sigma * np.where(slopes > 1e-12, slopes, 0.0)
             yield gram.linearised_cost(int(np.count_nonzero(weight))) / BLAS3
             if len(state) == 0:
@@ -129,7 +132,7 @@ class ProximalNewton:
             away = c - centre
             error = gram.inner(c - a, ahead, ahead)
             # Twice how far the proximal problem is from its minimum, against the step's own share.
-            if error <= INEXACT * float(away @ away) / sigma:
+            if k > 0 and error <= max(INEXACT * float(away @ away) / sigma, self.enough):
                 break
             blind += error <= 1e-22 * gram.inner(a, state, state)  # what rounding leaves
             if blind > 3:
@@ -143,7 +146,7 @@ class ProximalNewton:
             a, z, b = a + t * move.coef, z + t * move.scores, b + t * move.intercept
             state = state + t * move.state
         self.warm = a, state, z, b
-        coef, _ = problem.resolvent_step(self.j, c, z, b)
+        coef, _ = problem.resolvent_step(self.j, a, z, b)
         return problem.certify(self.j, coef, gram.product(coef[None])[0])
 
     def _search(
@@ -173,7 +176,7 @@ class ProximalNewton:
                 centre, z + t * move.scores + (b + t * move.intercept), self.sigma
             )
             f = derivative(c, t)
-            if abs(f) <= enough or (hi == 0.0 and f <= 0.0):
+            if abs(f) <= enough or (hi == 0.0 and f <= 0.0) or not f_lo < 0.0:
                 break
             if f < 0.0:
                 lo, f_lo, f_hi = t, f, 0.5 * f_hi
@@ -220,7 +223,9 @@ class Finisher:
             self.spent += cost
 
 
-def newton(problem: Problem, begin: Callable[[Point], Steps]) -> Callable[[Point], Steps]:
+def newton(
+    problem: Problem, begin: Callable[[Point], Steps], tol: float = 0.0
+) -> Callable[[Point], Steps]:
     """Minimise the dual by proximal steps, each of which Newton's method solves.
 
     Problem: minimise Q(c) = sum_i C_i L*(y_i, -c_i / C_i) + c'Kc / 2, the dual of F.
@@ -233,7 +238,7 @@ def newton(problem: Problem, begin: Callable[[Point], Steps]) -> Callable[[Point
     """
 
     def steps(point: Point) -> Steps:
-        methods = [ProximalNewton(problem, j) for j in range(problem.m)]
+        methods = [ProximalNewton(problem, j, tol) for j in range(problem.m)]
         current: list[Certificate | None] = [None] * problem.m
         sweeps = begin(point)
         left = SWEEPS
@@ -260,8 +265,7 @@ def newton(problem: Problem, begin: Callable[[Point], Steps]) -> Callable[[Point
                         break
                     yield None
                 if new is None:  # nothing better from here: let `begin` stir it
-                    left, new = 1, at
-                    current[j] = None
+                    left, current[j], largest[j] = 1, None, np.inf
                 else:
                     current[j] = new
                     largest[j] = np.abs(new.coef - point.coef[j]).max()

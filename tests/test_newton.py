@@ -1,0 +1,174 @@
+"""Newton as a solver, the linear systems it asks of the grams, shrinking, and threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from reference import minimum
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from resolvent import Status, gram, solve
+from resolvent.grams import as_gram
+from resolvent.kernels import RBF
+from resolvent.losses import LOSSES
+from resolvent.solvers import loops
+from resolvent.solvers.coordinate_descent import LONGEST_REST
+
+N = 40
+OFFSET = pytest.mark.parametrize("fit_intercept", [False, True])
+
+
+def points(columns, n=N):
+    return np.random.default_rng(5).standard_normal((n, columns))
+
+
+def targets(loss, n=N):
+    rng = np.random.default_rng(6)
+    f = points(3, n)[:, 0] + 0.5 * rng.standard_normal(n)
+    kind = getattr(LOSSES[loss], "targets", "real")
+    return {"sign": np.where(f > 0, 1.0, -1.0), "nonnegative": np.floor(np.exp(f)), "real": f}[kind]
+
+
+GRAMS = {
+    "rows": lambda: as_gram(RBF(0.3)(points(3))),
+    "few columns": lambda: gram(points(3), kernel="linear"),
+    "few columns, CSR": lambda: gram(sparse.csr_array(points(3) * (points(3) > -0.5)), "linear"),
+    "many columns": lambda: gram(points(N + 5), kernel="linear"),
+    "float32": lambda: gram(points(3).astype(np.float32), kernel="linear"),
+}
+
+
+def matrix(K):
+    return K.block(np.arange(K.n), np.arange(K.n))
+
+
+@OFFSET
+@pytest.mark.parametrize("kind", GRAMS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_reaches_a_gap_that_first_order_steps_hardly_do(loss, kind, fit_intercept):
+    K, y = GRAMS[kind](), targets(loss)
+    C = 3.0 * np.random.default_rng(7).choice([0.0, 0.5, 2.0], N)
+    s = solve(loss, K, y, C, fit_intercept=fit_intercept, solver="newton", tol=1e-10)
+    assert s.status == Status.CONVERGED
+    assert s.gap <= 1e-10 * max(abs(s.primal), abs(s.dual))
+    other = solve(loss, K, y, C, fit_intercept=fit_intercept, solver="coordinate_descent", tol=1e-8)
+    assert s.primal <= other.primal * (1 + 1e-12) + 1e-12
+    assert other.primal <= s.primal * (1 + 2e-8)
+
+
+@OFFSET
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "epsilon_insensitive", "squared"])
+def test_agrees_with_an_interior_point_solver(loss, fit_intercept):
+    K, y = GRAMS["few columns"](), targets(loss)
+    best, _ = minimum(loss, matrix(K), y, 2.0, fit_intercept)
+    s = solve(loss, K, y, 2.0, fit_intercept=fit_intercept, solver="newton", tol=1e-9)
+    assert s.primal == pytest.approx(best, rel=1e-6)
+
+
+@OFFSET
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "absolute", "logistic"])
+def test_ill_conditioned(loss, linear, fit_intercept):
+    # C = 1e6, and every row twice but for the seventh digit.
+    X = points(3)
+    X[1::2] = X[::2] * (1 + 1e-7)
+    K = gram(X, kernel="linear") if linear else RBF(0.3)(X)
+    s = solve(loss, K, targets(loss), 1e6, fit_intercept=fit_intercept, solver="newton", tol=1e-9)
+    assert s.gap <= 1e-9 * max(abs(s.primal), abs(s.dual))
+
+
+@pytest.mark.parametrize("kind", GRAMS)
+def test_squared_loss_is_one_step(kind):
+    s = solve("squared", GRAMS[kind](), targets("squared"), 5.0, solver="newton", tol=1e-9)
+    steps = [record.iteration for record in s.history if record.gap > 1e-9 * s.primal]
+    assert s.n_iter == max(steps) + 1
+    assert s.n_iter <= 4  # after three sweeps at most
+
+
+def test_ends_faster_than_linearly():
+    K, y = GRAMS["rows"](), targets("hinge")
+    s = solve("hinge", K, y, 100.0, solver="newton", accelerate=False, tol=1e-9)
+    gaps = np.array([record.gap / s.primal for record in s.history])
+    falls = gaps[1:] / np.maximum(gaps[:-1], 1e-300)
+    assert falls[-1] < 1e-3 * np.median(falls)
+
+
+# The system of a Newton step, against the equation itself
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+@pytest.mark.parametrize("kind", GRAMS)
+@pytest.mark.parametrize("free", [0, 2, N // 2, N])
+def test_linearised_equation(kind, free, balanced):
+    K, rng = GRAMS[kind](), np.random.default_rng(8)
+    coef, aim = rng.standard_normal((2, N))
+    weight = np.zeros(N)
+    weight[rng.permutation(N)[:free]] = rng.uniform(0.1, 10.0, free)
+    ahead = K.state((aim - coef)[None])[0]
+    move = K.linearised(coef, aim, ahead, weight, balanced)
+    dense = matrix(K)
+    left = move.coef + weight * (dense @ move.coef + move.intercept)
+    assert np.allclose(left, aim - coef, rtol=0, atol=1e-8)
+    assert np.allclose(move.scores, dense @ move.coef, rtol=0, atol=1e-8)
+    assert np.allclose(K.scores(move.state[None])[0], move.scores, rtol=0, atol=1e-8)
+    assert K.inner(move.coef, move.state, move.state) == pytest.approx(
+        move.coef @ dense @ move.coef, rel=1e-8
+    )
+    if balanced and free:
+        assert (coef + move.coef).sum() == pytest.approx(0.0, abs=1e-8)
+    else:
+        assert move.intercept == 0.0
+
+
+# Shrinking
+
+
+@OFFSET
+@pytest.mark.parametrize("loss", LOSSES)
+def test_shrinking_reaches_the_same_optimum(loss, fit_intercept):
+    K, y = GRAMS["many columns"](), targets(loss)
+    settings = {"fit_intercept": fit_intercept, "solver": "coordinate_descent", "tol": 1e-7}
+    shrunk = solve(loss, K, y, 0.5, **settings)
+    plain = solve(loss, K, y, 0.5, accelerate=False, **settings)
+    assert shrunk.status == plain.status == Status.CONVERGED
+    assert shrunk.primal == pytest.approx(plain.primal, rel=2e-7)
+
+
+def test_rests_are_bounded():
+    # Nothing can move here: c is the solution, all at the bound. Each visit sets rests anew.
+    K, C = gram(np.eye(6), kernel="linear"), np.full(6, 0.5)
+    y, c = np.ones(6), np.full(6, 0.5)
+    state, rests = K.state(c[None])[0], np.zeros((2, 6), np.uint8)
+    visits = []
+    for sweep in range(100):
+        awake = rests[1, 0] == 0
+        loops.sweep(
+            LOSSES["hinge"](), K.panel, state, y, C, c, K.diagonal, np.zeros(3), np.arange(6),
+            rests, LONGEST_REST,
+        )  # fmt: skip
+        if awake:
+            visits.append(sweep)
+    pauses = np.diff(visits) - 1
+    assert pauses[:LONGEST_REST].tolist() == list(range(1, LONGEST_REST + 1))
+    assert (pauses[LONGEST_REST:] == LONGEST_REST).all()
+
+
+# Threads
+
+
+@pytest.mark.parametrize("as_sparse", [False, True], ids=["dense", "CSR"])
+def test_results_do_not_depend_on_the_number_of_threads(as_sparse):
+    X = points(30, 20_000)
+    X = sparse.csr_array(X * (np.abs(X) > 1.0)) if as_sparse else X.astype(np.float32)
+    y = np.stack([np.sign(points(3, 20_000)[:, 0] + shift) for shift in (-1.0, 0.0, 1.0)], axis=1)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            for solver in ("newton", "coordinate_descent"):
+                K = gram(X, kernel="linear")
+                s = solve("squared_hinge", K, y, 1e-3, solver=solver, tol=1e-4)
+                found.append((s.coef, s.fitted, s.gap))
+    for one, two in zip(found[:2], found[2:], strict=True):
+        for a, b in zip(one, two, strict=True):
+            assert np.array_equal(a, b)
