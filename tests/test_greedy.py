@@ -8,7 +8,7 @@ from reference import minimum
 
 from resolvent import Problem, gram, solve
 from resolvent.kernels import RBF
-from resolvent.losses import LOSSES
+from resolvent.losses import LOSSES, Pinball
 from resolvent.solvers import greedy
 
 N = 60
@@ -39,6 +39,19 @@ def test_blocks_alone_reach_the_optimum(loss, fit_intercept):
     best, _ = minimum(loss, RBF(0.5)(X), y, 3.0 * weight, fit_intercept)
     assert solution.gap <= 1e-7 * solution.primal
     assert solution.primal == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 10.0])
+@pytest.mark.parametrize("tau", [0.1, 0.5, 0.9])
+def test_partners_at_their_bounds_do_not_stall_blocks(tau, C):
+    # Whole numbers far apart: most coefficients end at one of two bounds, which are multiples of
+    # each other, so that pairs often balance exactly on a plateau, or miss that by rounding.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    y = np.round(100 * X[:, 0] + 50 * rng.standard_normal(200))
+    settings = {"fit_intercept": True, "accelerate": False, "tol": 1e-3, "max_iter": 300}
+    s = solve(Pinball(tau), RBF(0.2)(X), y, C, rule="greedy", **settings)
+    assert s.gap <= 1e-3 * s.primal  # and no warning of max_iter
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])

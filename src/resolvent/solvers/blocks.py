@@ -9,12 +9,15 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from resolvent._jit import compiled, resolvent, slope
+from resolvent.problem import EPS
 from resolvent.solvers.loops import SHARP, Vector, answer, find_offset
 
 Matrix = NDArray[Any]  # float32 or float64
 
 OFFSET_EVERY = 64  # updates: the choice of pairs needs the offset only roughly
 PAIR_TURNS = 40  # evaluations of a pair at most; two to five are common
+ROUNDING = 4 * EPS
+STUCK = 1e-9  # a partner that can move by so little of what is wanted is at its bound
 INDEX_BITS = np.int64(0xFFF)
 
 
@@ -66,14 +69,14 @@ def pair_along(
         new_i = answer(loss, y[i], C[i], c[i], s[i] + trial, alpha)
         new_j = answer(loss, y[j], C[j], c[j], s[j] + trial, alpha)
         f = new_i + new_j - keep
-        if f == 0.0:
+        if abs(f) <= ROUNDING * (abs(new_i) + abs(new_j)):
             return new_i, new_j
         if f > 0.0:
             lo, f_lo = trial, f
         else:
             hi, f_hi = trial, f
         if f_lo == np.inf or f_hi == -np.inf:  # outward: the slope is between 0 and -2 alpha
-            stride = f / alpha if stride == 0.0 else 2.0 * stride
+            stride = f / alpha if stride == 0.0 else 4.0 * stride
             trial += stride
             continue
         following = lo + f_lo * ((hi - lo) / (f_lo - f_hi))
@@ -165,7 +168,7 @@ def solve_block(
         for p in range(n):
             pull = k_i * h_i - k[p] * h[p]
             curvature = max(k_i + k[p] - 2.0 * row_i[p], noise * k_i)
-            gain[p] = (h[p] * h_i < 0.0) * (pull * pull / curvature)
+            gain[p] = (h[p] * h_i < -STUCK * h_i * h_i) * (pull * pull / curvature)
         j = largest(gain)
         if done or gain[j] <= 0.0:
             if fresh == OFFSET_EVERY:

@@ -176,16 +176,21 @@ class Run:
     def _look_at_curvature(self, j: int, coef: Array, scores: Array) -> None:
         """Note where c'Kc < 0, of the coefficients or of their change: then K is no kernel matrix.
 
-        Rounding of K can make it so too, by n ulps of its diagonal at most.
+        Rounding can make it so too: of K by n ulps of its diagonal at most, and of scores by n ulps
+        of the sum that they are, which counts where the coefficients have hardly changed.
         """
         gram = self.problem.gram
         before = self.last.get(j, (np.zeros_like(coef), np.zeros_like(scores)))
         self.last[j] = coef, scores
-        slack = 8 * gram.n * (float(np.finfo(gram.dtype).eps) + gram.noise)
+        of_kernel = 8 * gram.n * (float(np.finfo(gram.dtype).eps) + gram.noise)
+        of_scores = 8 * gram.n * EPS * gram.diagonal.max() * np.abs(coef).sum()
         with np.errstate(all="ignore"):
-            for c, z in ((coef, scores), (coef - before[0], scores - before[1])):
+            for c, z, rounded in ((coef, scores, 0.0), (coef - before[0], scores - before[1], 1.0)):
                 size = np.abs(c).max()  # out of the squares, which might overflow
-                if (c / size) @ (z / size) < -slack * float((c / size) ** 2 @ gram.diagonal):
+                u = c / size
+                slack = of_kernel * float(u**2 @ gram.diagonal)
+                slack += rounded * of_scores / size * float(np.abs(u).sum())
+                if u @ (z / size) < -slack:
                     self.met_negative_curvature = True
 
     def _finish(self, j: int, current: Certificate) -> None:
