@@ -16,12 +16,14 @@ from resolvent import (
     KernelClassifier,
     KernelClassifierCV,
     KernelQuantileRegressor,
+    KernelQuantileRegressorCV,
     KernelRegressor,
     KernelRegressorCV,
     KernelRidge,
     LinearClassifier,
     LinearClassifierCV,
     LinearRegressor,
+    LinearRegressorCV,
 )
 from resolvent.kernels import RBF, Linear
 from resolvent.losses import Huber
@@ -71,9 +73,9 @@ SEARCHES = [
     KernelClassifierCV("logistic", Cs=[0.1, 1.0], gammas=2, cv=2),
     KernelRegressorCV(Cs=[0.1, 1.0], gammas=2, cv=2),
     KernelRegressorCV("absolute", Cs=[0.1, 1.0], gammas=2, cv=2, search_tol=None),
+    KernelQuantileRegressorCV((0.2, 0.8), Cs=[0.1, 1.0], gammas=2, cv=2),
     LinearClassifierCV(Cs=[0.1, 1.0], cv=2),
-    # KernelQuantileRegressorCV and LinearRegressorCV are not here yet: both fail some checks
-    # (sparse samples and check_regressors_train; check_estimators_nan_inf).
+    LinearRegressorCV("huber", Cs=[0.1, 1.0], cv=2),
 ]
 
 
