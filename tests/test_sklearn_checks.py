@@ -73,7 +73,7 @@ SEARCHES = [
     KernelClassifierCV("logistic", Cs=[0.1, 1.0], gammas=2, cv=2),
     KernelRegressorCV(Cs=[0.1, 1.0], gammas=2, cv=2),
     KernelRegressorCV("absolute", Cs=[0.1, 1.0], gammas=2, cv=2, search_tol=None),
-    KernelQuantileRegressorCV((0.2, 0.8), Cs=[0.1, 1.0], gammas=2, cv=2),
+    KernelQuantileRegressorCV(0.8, Cs=[0.1, 1.0], gammas=2, cv=2),
     LinearClassifierCV(Cs=[0.1, 1.0], cv=2),
     LinearRegressorCV("huber", Cs=[0.1, 1.0], cv=2),
 ]

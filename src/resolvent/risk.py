@@ -59,6 +59,8 @@ class Separable:
         lo = loops.balance(*args, slack, 0.0)
         hi = loops.balance(*args, -slack, lo if abs(lo) < 1e99 else 0.0)
         ends = [b for b in (lo, hi) if abs(b) < 1e99]
+        if len(ends) == 2 and abs(lo + hi) <= 1e-9 * (hi - lo):
+            return 0.0  # ends that cancel, to rounding
         return sum(ends) / len(ends) if ends else 0.0
 
     def falls_for_ever(self, j: int) -> bool:

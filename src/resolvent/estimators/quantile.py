@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import column_or_1d
 
 from resolvent.estimators._base import Data, KernelMachine
 from resolvent.estimators._compat import with_callbacks
@@ -189,7 +190,8 @@ class KernelQuantileRegressor(MachineRegressor, KernelMachine):
         float
             Larger is better; 0 is perfect.
         """
-        residuals = np.asarray(y, dtype=float)[:, None] - self.predict(X).reshape(len(y), -1)
+        y = column_or_1d(y, dtype=float)[:, None]
+        residuals = y - self.predict(X).reshape(len(y), -1)
         taus = np.atleast_1d(np.asarray(self.quantile, dtype=float))
         slopes = np.where(residuals > 0, taus, 1 - taus)
         size = np.abs(residuals) if self.kind == "quantile" else 0.5 * residuals**2
