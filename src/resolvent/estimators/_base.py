@@ -149,7 +149,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         def report(record: Record) -> bool:
             with one_at_a_time:
                 self._log(record)
-                return progress.report()
+                return progress.report() or stopped.is_set()
 
         if start is None or start.shape != targets.shape:
             start = np.zeros_like(targets)
@@ -163,7 +163,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         def work(k: int) -> None:
             columns = jobs[k]
             rows: Any = np.flatnonzero(weights[:, k]) if apart else slice(None)
-            left = limit if limit is None else max(0.0, limit + began - time.perf_counter())
+            left = limit and min(limit, max(0.0, limit + began - time.perf_counter()))
             solution = solve(
                 losses[k] if isinstance(losses, list) else losses,
                 self._gram(data.X, kernel, memory_limit, rows) if K is None else K,
