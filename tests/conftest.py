@@ -1,4 +1,6 @@
 import os
+import signal
+import threading
 
 from hypothesis import settings
 
@@ -6,3 +8,7 @@ from hypothesis import settings
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+# Jobs in the background of a shell ignore Ctrl-C, and so would the processes that tests interrupt.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)

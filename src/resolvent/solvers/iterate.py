@@ -129,7 +129,7 @@ class Run:
         """
         problem, point = self.problem, self.point
         now_and_then = self.n_iter >= 2 * self.certified_at
-        if self.is_small or not problem.gram.scores_at_hand or now_and_then:
+        if not problem.gram.scores_at_hand or now_and_then:
             return True
         for j in point.running:
             b, c, z = point.intercept[j], point.coef[j], point.state[j]
