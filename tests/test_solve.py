@@ -190,9 +190,9 @@ def test_columns_are_separate_problems(loss, solver, fit_intercept):
     for j in range(3):
         alone = solve(loss, K, Y[:, j], C[j], **options)
         assert alone.status == Status.CONVERGED
-        assert alone.n_iter == together.n_iter[j]
-        # Products of one column and of three are summed in another order, so the two are equal to
-        # within their tolerances only: by the bound on predictions, k(x, x) = 1.
+        # Products of one column and of three are summed in another order, and one column that may
+        # be done has all of them looked at, so the two are equal to within their tolerances only:
+        # by the bound on predictions, k(x, x) = 1.
         assert alone.primal == pytest.approx(together.primal[j], rel=1e-9)
         if not fit_intercept:  # the bound is for the part that the penalty sees
             bound = np.sqrt(2 * alone.gap) + np.sqrt(2 * together.gap[j]) + 1e-7
@@ -336,7 +336,8 @@ def test_same_seed_same_bits(solver):
 def test_history(solver, fit_intercept):
     s = solve("hinge", rbf(), targets("hinge"), 10.0, fit_intercept=fit_intercept, solver=solver)
     first, last = s.history[0], s.history[-1]
-    assert first._fields == ("iteration", "seconds", "primal", "dual", "gap", "largest_step")
+    names = "iteration", "seconds", "primal", "dual", "gap", "largest_step", "n_support"
+    assert first._fields == names
     assert first.iteration == 0
     assert last.iteration == s.n_iter
     assert (last.primal, last.dual, last.gap) == (s.primal, s.dual, s.gap)
@@ -356,10 +357,10 @@ def test_callback_sees_each_record_and_can_stop():
     with pytest.warns(ConvergenceWarning, match="callback"):
         s = solve(
             "hinge", rbf(), targets("hinge"), 1e3, tol=1e-10, accelerate=False,
-            callback=lambda record: record.iteration >= 3,
+            callback=lambda record: record.iteration >= 2,
         )  # fmt: skip
     assert s.status == Status.CALLBACK
-    assert s.n_iter == 3
+    assert s.n_iter == 2
 
 
 def test_error_in_callback_comes_through():

@@ -125,8 +125,10 @@ def solve_block(
     noise: float,
     fraction: float,
     max_updates: int,
-) -> float:
-    """Greedy updates within a block until its best gain is a fraction of the first; return b.
+) -> tuple[float, int]:
+    """Greedy updates within a block until its best gain is a fraction of the first.
+
+    Returns b and the number of updates.
 
     `s` are the scores of the block without the offset; `c` and `s` are updated in place. The gain
     of a single update is at least k_ii h_i^2 / 2, whatever the loss. With an offset (`paired`)
@@ -145,7 +147,8 @@ def solve_block(
         # The offset need be no more exact than the moves are large.
         slack += 1e-3 * abs(answer(loss, y[p], C[p], c[p], s[p] + b, alpha[p]) - c[p])
     fresh = 0  # updates until the offset is found anew
-    for _ in range(max_updates):
+    updates = 0
+    while updates < max_updates:
         if paired and fresh == 0:
             b = find_offset(loss, y, C, c, s, alpha, aim, b, slack)
             fresh = OFFSET_EVERY
@@ -157,6 +160,7 @@ def solve_block(
             first = gain[i]
         done = gain[i] <= fraction * first
         k_i, h_i, row_i = k[i], h[i], K[i]
+        updates += 1
         if done and (not paired or fresh == OFFSET_EVERY):
             break
         if not paired:
@@ -182,4 +186,4 @@ def solve_block(
         for p in range(n):
             s[p] += step_i * row_i[p] + step_j * row_j[p]
         fresh -= 1
-    return b
+    return b, updates

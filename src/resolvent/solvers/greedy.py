@@ -16,6 +16,7 @@ from resolvent.solvers.iterate import Point, Steps
 BLOCK = 1024  # coordinates
 KEEP = 4  # blocks whose rows stay at hand: memory touched for more costs more than it saves
 FRACTION = 1e-1  # a block is done when its best gain has fallen by this factor
+UPDATE = 8.0  # multiply-adds that an update costs for each coordinate of a block, or more
 UNKEPT = 0.2  # how much a gain counts where the row is not at hand
 
 
@@ -65,7 +66,6 @@ def greedy(problem: Problem) -> Callable[[Point], Steps]:
                 come = _choose(gain, h, gram.kept, size - len(stay), problem.fit_intercept)
                 block[j] = np.sort(np.concatenate([come, stay]))
                 point.intercept[j] = _solve_block(problem, point, j, block[j], b)
-                point.work[j] += float(len(block[j])) * gram.row_cost
                 yield None
             yield largest
 
@@ -117,7 +117,7 @@ def _solve_block(
     K = gather(rows, where, block)
     z, before = point.state[j], point.coef[j, block]
     coef, scores = before.copy(), z[block]
-    b = blocks.solve_block(
+    b, updates = blocks.solve_block(
         loss,
         K,
         problem.y[j, block],
@@ -130,6 +130,7 @@ def _solve_block(
         FRACTION,
         20 * len(block),
     )
+    point.work[j] += float(len(block)) * (gram.row_cost + UPDATE * updates)
     change = coef - before
     point.coef[j, block] = coef
     moved = np.flatnonzero(change)

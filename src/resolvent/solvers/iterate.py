@@ -20,6 +20,7 @@ from resolvent.solvers import newton
 
 Steps = Generator[Array | None, None, None]
 EXACTING = 1e-5  # who asks for a larger tolerance wants to be quick
+SILENCE = 0.5  # seconds until the next record, where it is cheap
 CHEAP = 2e5  # multiply-adds of a product with K that is hardly noticed
 
 
@@ -125,10 +126,11 @@ class Run:
         """Whether a certificate is worth its search for the best offset.
 
         It is where scores are not at hand, where they are and suggest with the solver's own offset
-        that a problem is within the tolerance, and in any case now and then.
+        that a problem is within the tolerance, and in any case now and then: people watch.
         """
         problem, point = self.problem, self.point
-        now_and_then = self.n_iter >= 2 * self.certified_at
+        silent = self.clock.seconds - (self.history[-1].seconds if self.history else 0.0)
+        now_and_then = self.n_iter >= 2 * self.certified_at or silent > SILENCE
         if not problem.gram.scores_at_hand or now_and_then:
             return True
         for j in point.running:
