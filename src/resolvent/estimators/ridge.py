@@ -29,7 +29,7 @@ class KernelRidge(MachineRegressor):
         Independent term of the polynomial and sigmoid kernels.
     fit_intercept : bool, default=False
         Whether to add an unpenalised offset, which scikit-learn's does not have.
-    tol : float, default=1e-6
+    tol : float, default=1e-5
         Relative duality gap to reach.
     memory_limit : int or str, default="auto"
         Bytes, or a string like "2GB", for rows of the kernel matrix.
@@ -62,7 +62,7 @@ class KernelRidge(MachineRegressor):
         degree: int = 3,
         coef0: float = 1.0,
         fit_intercept: bool = False,
-        tol: float = 1e-6,
+        tol: float = 1e-5,
         memory_limit: Any = "auto",
     ) -> None:
         self.alpha = alpha
