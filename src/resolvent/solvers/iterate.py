@@ -131,7 +131,7 @@ class Run:
         problem, point = self.problem, self.point
         silent = self.clock.seconds - (self.history[-1].seconds if self.history else 0.0)
         now_and_then = self.n_iter >= 2 * self.certified_at or silent > SILENCE
-        if not problem.gram.scores_at_hand or now_and_then:
+        if not problem.fit_intercept or not problem.gram.scores_at_hand or now_and_then:
             return True
         for j in point.running:
             b, c, z = point.intercept[j], point.coef[j], point.state[j]
@@ -203,7 +203,7 @@ class Run:
         if not best.within(self.tol):
             current = self._newton(j, current, credit=0.0)
         cheap = self.problem.gram.sweep_cost <= CHEAP
-        if best.within(self.tol) and (cheap or self.tol <= EXACTING):
+        if best.within(self.tol) and cheap and self.tol <= EXACTING:
             # Good enough, but finished to the limit of rounding where that costs next to nothing,
             # so that the result does not depend on the order of updates.
             self._newton(j, current, credit=newton.TRIFLE)
