@@ -265,6 +265,17 @@ def test_predict_in_a_process(fitted):
     assert accuracy_score(FLOWERS["species"], out.split()) > 0.95
 
 
+def test_classes_together(fitted, run, place):
+    path = fitted / "flowers.csv"
+    assert run("fit", path, "all.model", "--target", "species", "--loss", "multinomial")[0] == 0
+    code, out, _ = run("predict", path, "all.model", "--probabilities")
+    table = pd.read_csv(io.StringIO(out))
+    assert code == 0
+    assert np.allclose(table.iloc[:, 1:].sum(axis=1), 1.0, atol=1e-3)
+    assert run("tune", path, "all.model", "--target", "species", "--loss", "crammer-singer",
+               "--Cs", "0.1,1", "--gammas", "0.1,1")[0] == 0  # fmt: skip
+
+
 def test_probabilities(fitted, run):
     path = fitted / "flowers.csv"
     code, out, _ = run("predict", path, fitted / "flowers.model", "--probabilities")

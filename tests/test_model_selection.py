@@ -134,6 +134,26 @@ def test_a_class_that_a_fold_does_not_learn_is_never_predicted_there(multi_class
     assert model.cv_results_["split0_test_score"].max() == 0.0
 
 
+@pytest.mark.parametrize("loss", ["multinomial", "crammer_singer"])
+def test_losses_that_couple_classes(loss):
+    X, y = load_iris(return_X_y=True)
+    args = {"loss": loss, "tol": 1e-7}
+    cv = PredefinedSplit(np.tile([0, 1, 2], 50))
+    model = KernelClassifierCV(**args, Cs=CS, gammas=[0.5], cv=cv, search_tol=None).fit(X, y)
+    assert_same_scores(model, naive(KernelClassifier(**args), X, y, cv, C=CS, gamma=[0.5]))
+    cv = PredefinedSplit(np.repeat([0, 1, 2], [50, 60, 40]))  # fold 0 holds all of class 0 out
+    model = KernelClassifierCV(loss, Cs=CS, gammas=[0.5], cv=cv).fit(X, y)
+    assert model.cv_results_["split0_test_score"].max() == 0.0
+
+
+def test_a_loss_that_couples_samples(regression):
+    X, y = regression
+    args = {"loss": "root_squared", "tol": 1e-8}
+    model = KernelRegressorCV(**args, Cs=CS, gammas=[0.5], cv=3, search_tol=None).fit(X, y)
+    expected = naive(KernelRegressor(**args), X, y, 3, C=CS, gamma=[0.5])
+    assert_same_scores(model, expected, atol=1e-3)
+
+
 def test_a_fold_of_one_class_is_refused(two_classes):
     X, y = two_classes
     cv = [(np.flatnonzero(y == 1), np.flatnonzero(y == 0))]

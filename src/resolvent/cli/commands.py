@@ -166,7 +166,7 @@ def prepare(data: str, path: Path, options: dict[str, Any]) -> tuple[models.Trai
         raise typer.BadParameter("give either --loss or --quantiles.")
     classify = None
     if loss is not None or quantiles is not None:
-        classify = loss is not None and getattr(loss, "targets", "real") == "sign"
+        classify = loss is not None and getattr(loss, "targets", "real") in ("sign", "one_hot")
     if options["class_weight"] is not None and classify is False:
         raise typer.BadParameter("is for classification.", param_hint="--class-weight")
     keys = ("format", "target", "weights", "drop", "categorical", "scale", "missing")

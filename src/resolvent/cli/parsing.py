@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from resolvent.losses import LOSSES, as_loss
+from resolvent.losses import BY_NAME, as_loss
 
 __all__ = [
     "check_scoring",
@@ -27,11 +27,11 @@ def parse_loss(text: str | None) -> Any:
     if text is None:
         return None
     name, _, parameters = text.replace("-", "_").partition(":")
-    if name not in LOSSES:
+    if name not in BY_NAME:
         raise typer.BadParameter(
-            f"{text!r} is unknown; choose one of {', '.join(LOSSES)}.", param_hint="--loss"
+            f"{text!r} is unknown; choose one of {', '.join(BY_NAME)}.", param_hint="--loss"
         )
-    cls = LOSSES[name]
+    cls = BY_NAME[name]
     words = [word.rpartition("=")[2] for word in text.partition(":")[2].split(",") if parameters]
     try:
         if len(words) > len(cls._fields):

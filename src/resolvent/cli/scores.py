@@ -10,7 +10,7 @@ import numpy as np
 
 from resolvent.io.errors import DataFileError
 from resolvent.io.tabular import TabularModel
-from resolvent.losses import LOSSES
+from resolvent.losses import BY_NAME
 from resolvent.problem import EPS, Status
 
 __all__ = ["Evaluation", "certificate", "closeness", "describe", "evaluate", "loss_name"]
@@ -125,7 +125,7 @@ def closeness(relative_gap: float) -> str:
 
 def loss_name(loss: Any) -> str:
     """Name a loss, with its parameters if it has some."""
-    name = next((name for name, cls in LOSSES.items() if isinstance(loss, cls)), str(loss))
+    name = next((name for name, cls in BY_NAME.items() if isinstance(loss, cls)), str(loss))
     if isinstance(loss, str) or not loss._fields:
         return name
     values = zip(loss._fields, loss, strict=True)

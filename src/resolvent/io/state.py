@@ -20,6 +20,7 @@ from resolvent.io.arrays import FLOATS, INTEGERS, Reader, rows_as_arrays
 from resolvent.io.errors import ModelFileError
 from resolvent.io.values import decode, encode
 from resolvent.kernels import Kernel
+from resolvent.losses import BY_NAME, as_loss
 from resolvent.problem import Record, Status
 
 __all__ = ["ESTIMATORS", "estimator_class", "extract", "restore", "restore_support"]
@@ -170,9 +171,7 @@ def _unfitted(header: dict[str, Any]) -> Any:
 
 
 def _defaults(loss: str) -> Any:
-    from resolvent.losses import LOSSES
-
-    return LOSSES[loss]() if loss in LOSSES else ()
+    return BY_NAME[loss]() if loss in BY_NAME else ()
 
 
 def _check_names(names: Any, n: int) -> None:
@@ -210,10 +209,17 @@ def _n_problems(model: Any, reader: Reader) -> int:
         found = reader.read("intercept", ("problems",))
         return len(found)
     k = len(model.classes_)
+    if _couples_classes(model):
+        return k
     strategy = "ovo" if type(model).__name__ == "SVC" else getattr(model, "multi_class", "ovr")
     if strategy not in STRATEGIES:
         raise ModelFileError(f"The file is damaged: multi_class is {str(strategy)[:40]!r}.")
     return 1 if k == 2 else len(pairs(k)) if strategy == "ovo" else k
+
+
+def _couples_classes(model: Any) -> bool:
+    """Whether the scores of all classes come from one problem, as in multinomial regression."""
+    return getattr(as_loss(getattr(model, "loss", "hinge")), "couples", "") == "columns"
 
 
 def _restore_weights(model: Any, reader: Reader) -> None:
@@ -270,6 +276,8 @@ def _restore_certificate(model: Machine, header: dict[str, Any], reader: Reader,
         raise ModelFileError(f"The file is damaged: its status is {str(status)[:40]!r}.")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise ModelFileError(f"The file is damaged: its fit_time is {str(seconds)[:40]!r}.")
+    if _couples_classes(model):
+        m = 1  # one problem for all columns
     gap, objective = reader.read("certificate", (2, m), finite=False)
     n_iter = reader.read("n_iter", (m,), INTEGERS)
     for name, values in (("dual_gap_", gap), ("objective_", objective), ("n_iter_", n_iter)):

@@ -18,11 +18,11 @@ import numpy as np
 
 from resolvent import kernels
 from resolvent.io.errors import ModelFileError
-from resolvent.losses import LOSSES, as_loss
+from resolvent.losses import BY_NAME, as_loss
 
 __all__ = ["decode", "encode", "parse_json"]
 
-LOSS_NAMES = {cls: name for name, cls in LOSSES.items()}
+LOSS_NAMES = {cls: name for name, cls in BY_NAME.items()}
 _COMBINED: tuple[Any, ...] = (kernels.Constant, kernels.Sum, kernels.Product, kernels.Scaled)
 KERNEL_CLASSES: dict[str, Any] = {
     cls.__name__: cls for cls in [*kernels.KERNELS.values(), *_COMBINED]
@@ -70,8 +70,8 @@ def _why_not(value: Any, what: str) -> str:
     if hasattr(value, "_fields"):
         return (
             f"{what}={value!r} cannot be saved: a model file holds no code, so the loss must be "
-            f"one of the package's ({', '.join(LOSSES)}). Keep a loss of your own in a module, and "
-            "fit again where you load it."
+            f"one of the package's ({', '.join(BY_NAME)}). Keep a loss of your own in a module, "
+            "and fit again where you load it."
         )
     if callable(value) or isinstance(value, kernels.Kernel):
         return (
@@ -112,9 +112,9 @@ def decode(value: Any, what: str) -> Any:
 
 
 def _decode_loss(name: str, numbers: list[Any], what: str) -> Any:
-    if name not in LOSSES:
+    if name not in BY_NAME:
         raise ModelFileError(f"The file's {what} names the loss {name!r}, which is not known.")
-    cls = LOSSES[name]
+    cls = BY_NAME[name]
     if len(numbers) != len(cls._fields) or not all(map(_is_number, numbers)):
         raise ModelFileError(
             f"The file's {what} is damaged: the loss {name!r} has {len(cls._fields)} parameters, "

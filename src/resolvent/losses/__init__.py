@@ -71,6 +71,8 @@ COUPLED: dict[str, Any] = {
     "crammer_singer": CrammerSinger,
 }
 
+BY_NAME = LOSSES | COUPLED
+
 __all__ = [
     "COUPLED",
     "LOSSES",
@@ -78,7 +80,7 @@ __all__ = [
     "as_loss",
     "check_loss",
     "envelope",
-    *(cls.__name__ for cls in (LOSSES | COUPLED).values()),
+    *(cls.__name__ for cls in BY_NAME.values()),
 ]
 
 
@@ -99,13 +101,12 @@ def as_loss(loss: Any) -> Any:
     Huber(delta=1.0)
     """
     if isinstance(loss, str):
-        known = LOSSES | COUPLED
-        if loss not in known:
+        if loss not in BY_NAME:
             raise ValueError(
-                f"loss={loss!r} is unknown; choose one of {', '.join(known)}, or "
+                f"loss={loss!r} is unknown; choose one of {', '.join(BY_NAME)}, or "
                 "pass an instance of your own class."
             )
-        loss = known[loss]
+        loss = BY_NAME[loss]
     cls: Any = loss if isinstance(loss, type) else type(loss)
     name = cls.__name__
     if not (issubclass(cls, tuple) and "_fields" in vars(cls) and "value" in vars(cls)):

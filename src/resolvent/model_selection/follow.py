@@ -10,6 +10,7 @@ import numpy as np
 
 from resolvent._solve import solve
 from resolvent.grams import Gram, RowGram
+from resolvent.losses import as_loss
 from resolvent.problem import Array, Problem
 from resolvent.solvers import loops
 from resolvent.solvers.greedy import greedy
@@ -48,15 +49,15 @@ def follow(
     `pause` is called often; what it raises ends the work.
     """
     walkers: list[Walker] = []
-    kind = Coarse if not exact and _is_greedy(gram, settings) else Exact
+    coupled = not isinstance(losses, list) and bool(getattr(as_loss(losses), "couples", ""))
+    kind = Coarse if not exact and not coupled and _is_greedy(gram, settings) else Exact
     groups = range(targets.shape[1]) if isinstance(losses, list) else [slice(None)]
     for part in groups:
         columns = slice(part, part + 1) if isinstance(part, int) else part
         loss = losses[part] if isinstance(losses, list) else losses
         first = None if start is None else start[:, columns]
-        walkers.append(
-            kind(loss, gram, targets[:, columns], weights[:, columns], first, tol, pause, settings)
-        )
+        own = weights[:, columns] if weights.ndim == 2 else weights
+        walkers.append(kind(loss, gram, targets[:, columns], own, first, tol, pause, settings))
     for C in Cs:
         yield Stage(*map(np.hstack, zip(*(walker.go(C) for walker in walkers), strict=True)))
 
@@ -192,5 +193,6 @@ def _kept_gap(problem: Problem, point: Point, j: int) -> float:
 
 
 def _relative(solution: Any) -> Array:
-    scale = np.maximum(np.abs(solution.primal), np.abs(solution.dual))
-    return np.divide(solution.gap, scale, out=np.zeros_like(scale), where=scale > 0)
+    gap, primal, dual = map(np.atleast_1d, (solution.gap, solution.primal, solution.dual))
+    scale = np.maximum(np.abs(primal), np.abs(dual))
+    return np.divide(gap, scale, out=np.zeros_like(scale), where=scale > 0)

@@ -173,12 +173,14 @@ class Search:
             self.data, self.folds[k].weights(self.data)
         )
         alive, constant = self._alive(k, targets, weights)
-        several = isinstance(losses, list)
+        several, kept = isinstance(losses, list), targets[:, alive]
+        if weights.ndim == 1:  # held-out samples of a class that is left out count for nothing
+            kept[kept.sum(axis=1) == 0.0, 0] = 1.0
         stages = follow(
             [loss for loss, yes in zip(losses, alive, strict=True) if yes] if several else losses,
             gram,
-            targets[:, alive],
-            weights[:, alive],
+            kept,
+            weights[:, alive] if weights.ndim == 2 else weights,
             Cs,
             None if start is None else start[:, alive],
             self.pause,
@@ -201,7 +203,9 @@ class Search:
         m = targets.shape[1]
         if self.data.codes is None:
             return np.ones(m, dtype=bool), np.zeros(m)
-        inside = weights > 0
+        inside = (weights > 0).reshape(len(weights), -1)  # one column for classes that are coupled
+        if weights.ndim == 1:
+            targets = 2.0 * targets - 1.0
         up, down = (inside & (targets > 0)).any(axis=0), (inside & (targets < 0)).any(axis=0)
         alive = up & down
         if not alive.any():
