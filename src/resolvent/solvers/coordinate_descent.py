@@ -71,6 +71,7 @@ def coordinate_descent(
             used = np.any(problem.C[point.running] > 0.0, axis=0)
             order = orders(iteration)
             largest[:] = 0.0
+            some_rest = rests[:, 1].any(axis=1)
             for j in range(problem.m if problem.fit_intercept else 0):
                 offset[j, :, 0], offset[j, :, 1] = point.intercept[j], risk.totals(point.coef[j])
             for part, panel in gram.chunks(order[used[order]]):
@@ -83,7 +84,7 @@ def coordinate_descent(
             iteration += 1
             # Nothing has moved, but were all asked? Next time they are.
             still = largest <= 1e-12 * np.abs(point.coef).max(axis=1)
-            asleep = still & rests[:, 1].any(axis=1)
+            asleep = still & some_rest
             rests[asleep], largest[asleep] = 0, np.inf
             # Coefficients may rest at their bounds while the offset still moves.
             drift = np.abs(offset[:, :, 1]).max(axis=1)

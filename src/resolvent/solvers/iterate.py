@@ -198,6 +198,8 @@ class Run:
     def _finish(self, j: int, current: Certificate) -> None:
         """Let Newton take problem j on from `current`, as far as it is worth its work."""
         best = self.best[j]
+        if self.met_negative_curvature:
+            return  # there may be no minimum
         if not self.is_small and self.problem.gram.recomputes(current.coef[None]):
             return  # each of its products would cost as much as all blocks before
         if not best.within(self.tol):
