@@ -16,6 +16,7 @@ from resolvent.solvers import loops
 from resolvent.solvers.greedy import greedy
 from resolvent.solvers.iterate import Point
 
+TRIALS = 6  # ways to scale a solution to the next C
 MAX_BLOCKS = 2000  # then `solve`, which has Newton steps, takes over
 
 
@@ -168,9 +169,14 @@ class Coarse(Walker):
                 for j in range(problem.m):
                     coef[j] = problem.resolvent_step(j, coef[j], scores[j])[0]
             return Point.at(problem, coef)
-        # In the domain of the conjugates at the old C, so it is at the new one.
-        self.point.coef *= C / self.C
-        self.point.state *= C / self.C
+        # Coefficients at their bounds go along with C, free ones hardly do: the best of some ways
+        # between, all of them in the domain of the conjugates.
+        for j in range(problem.m):
+            factors = np.geomspace(min(1.0, C / self.C), C / self.C, TRIALS)
+            duals = [_dual(problem, self.point, j, factor) for factor in factors]
+            best = factors[int(np.argmax(duals))]
+            self.point.coef[j] *= best
+            self.point.state[j] *= best
         return Point(
             self.point.coef,
             self.point.state,
@@ -178,6 +184,14 @@ class Coarse(Walker):
             np.arange(problem.m),
             np.zeros(problem.m),
         )
+
+
+def _dual(problem: Problem, point: Point, j: int, factor: float) -> float:
+    """Dual objective of problem j where all coefficients are multiplied by a factor."""
+    c, z = factor * point.coef[j], factor * point.state[j]
+    args = problem.loss, problem.y[j], problem.C[j], c, z, 0.0
+    _, conjugates, products, _ = loops.fenchel(*args)
+    return -conjugates - 0.5 * products
 
 
 def _kept_gap(problem: Problem, point: Point, j: int) -> float:
