@@ -8,7 +8,7 @@ import numpy as np
 
 from resolvent._jit import plain
 
-__all__ = ["add_rows_part", "gather_part", "put"]
+__all__ = ["add_rows_part", "put"]
 
 
 @plain
@@ -31,15 +31,6 @@ def add_rows_part(
         h, a = coef[p], rows[where[p]][start:stop]
         for q in range(part.size):
             part[q] += h * a[q]
-
-
-@plain
-def gather_part(rows: Any, where: Any, columns: Any, out: Any, start: int, stop: int) -> None:
-    """Copy rows[where][:, columns] to `out`, the rows from `start` to `stop` of it."""
-    for p in range(start, stop):
-        row, target = rows[where[p]], out[p]
-        for q in range(len(columns)):
-            target[q] = row[columns[q]]
 
 
 @plain

@@ -136,18 +136,6 @@ def add_rows(z: np.ndarray, coef: np.ndarray, rows: np.ndarray, where: np.ndarra
     run(add_rows_part, parts, parallel=len(coef) * len(z) > 100_000)
 
 
-def gather(rows: np.ndarray, where: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Copy rows[where][:, columns], so that it lies together; on all cores."""
-    from resolvent.grams.panels import gather_part  # here, because it imports Numba
-
-    out = np.empty((len(where), len(columns)), rows.dtype)
-    parts = [
-        (rows, where, columns, out, s, min(s + 64, len(where))) for s in range(0, len(where), 64)
-    ]
-    run(gather_part, parts, parallel=out.size > 100_000)
-    return out
-
-
 class StoredGram(RowGram):
     """A contiguous matrix that lies in memory and is known to be a kernel matrix."""
 

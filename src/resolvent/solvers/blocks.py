@@ -13,6 +13,7 @@ from resolvent.problem import EPS
 from resolvent.solvers.loops import SHARP, Vector, answer, find_offset
 
 Matrix = NDArray[Any]  # float32 or float64
+Index = NDArray[np.int64]
 
 OFFSET_EVERY = 64  # updates: the choice of pairs needs the offset only roughly
 PAIR_TURNS = 40  # evaluations of a pair at most; two to five are common
@@ -112,10 +113,28 @@ def largest(x: Vector) -> int:
     return int(best & INDEX_BITS)
 
 
+@register_jitable
+def row_within(
+    K: Matrix, here: NDArray[np.bool_], rows: Matrix, where: Index, columns: Index, i: int
+) -> Any:
+    """Row i of the kernel matrix of a block, copied from that of K when first asked for."""
+    row = K[i]
+    if not here[i]:
+        source = rows[where[i]]
+        for p in range(row.size):
+            row[p] = source[columns[p]]
+        here[i] = True
+    return row
+
+
 @compiled
 def solve_block(
     loss: Any,
     K: Matrix,
+    rows: Matrix,
+    where: Index,
+    columns: Index,
+    diagonal: Vector,
     y: Vector,
     C: Vector,
     c: Vector,
@@ -130,6 +149,8 @@ def solve_block(
 
     Returns b and the number of updates.
 
+    The block is of the coordinates `columns`, whose rows of the kernel matrix are rows[where]; `K`
+    is room for those of its entries that are needed.
     `s` are the scores of the block without the offset; `c` and `s` are updated in place. The gain
     of a single update is at least k_ii h_i^2 / 2, whatever the loss. With an offset (`paired`)
     coordinates move in pairs along e_i - e_j, so that their sum stays; the partner is the one with
@@ -139,9 +160,10 @@ def solve_block(
     n = len(y)
     h, gain = np.empty(n), np.empty(n)
     k, alpha, a, u = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    here = np.zeros(n, np.bool_)
     aim, slack, first = 0.0, 0.0, -1.0
     for p in range(n):
-        k[p], u[p], aim = K[p, p], c[p] / C[p], aim + c[p]
+        k[p], u[p], aim = diagonal[columns[p]], c[p] / C[p], aim + c[p]
         alpha[p] = 1.0 / k[p]
         a[p] = min(alpha[p] / C[p], SHARP)
         # The offset need be no more exact than the moves are large.
@@ -159,10 +181,10 @@ def solve_block(
         if first < 0.0:
             first = gain[i]
         done = gain[i] <= fraction * first
-        k_i, h_i, row_i = k[i], h[i], K[i]
         updates += 1
         if done and (not paired or fresh == OFFSET_EVERY):
             break
+        k_i, h_i, row_i = k[i], h[i], row_within(K, here, rows, where, columns, i)
         if not paired:
             c[i] += h_i
             u[i] = c[i] / C[i]
@@ -181,7 +203,8 @@ def solve_block(
             continue
         curvature = max(k_i + k[j] - 2.0 * row_i[j], noise * k_i)
         new_i, new_j = pair_along(loss, y, C, c, s, i, j, curvature, b)
-        step_i, step_j, row_j = new_i - c[i], new_j - c[j], K[j]
+        row_j = row_within(K, here, rows, where, columns, j)
+        step_i, step_j = new_i - c[i], new_j - c[j]
         c[i], c[j], u[i], u[j] = new_i, new_j, new_i / C[i], new_j / C[j]
         for p in range(n):
             s[p] += step_i * row_i[p] + step_j * row_j[p]

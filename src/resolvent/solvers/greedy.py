@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from resolvent.grams import RowGram
-from resolvent.grams.rows import add_rows, gather
+from resolvent.grams.rows import add_rows
 from resolvent.problem import Array, Problem
 from resolvent.solvers import blocks, loops
 from resolvent.solvers.iterate import Point, Steps
@@ -46,6 +47,7 @@ def greedy(problem: Problem) -> Callable[[Point], Steps]:
         h, free = np.empty(problem.n), np.empty(problem.n, dtype=bool)
         block = [np.empty(0, dtype=np.intp) for _ in range(problem.m)]
         largest = problem.C.sum(axis=1)
+        room = np.empty(min(size, problem.n) ** 2, gram.dtype)
         while True:
             last, largest = largest, np.zeros(problem.m)
             for j in point.running:
@@ -65,7 +67,7 @@ def greedy(problem: Problem) -> Callable[[Point], Steps]:
                 gain[stay] = 0.0
                 come = _choose(gain, h, gram.kept, size - len(stay), problem.fit_intercept)
                 block[j] = np.sort(np.concatenate([come, stay]))
-                point.intercept[j] = _solve_block(problem, point, j, block[j], b)
+                point.intercept[j] = _solve_block(problem, point, j, block[j], b, room)
                 yield None
             yield largest
 
@@ -105,21 +107,28 @@ def _best(gain: Array, room: int) -> NDArray[np.intp]:
 
 
 def _solve_block(
-    problem: Problem, point: Point, j: int, block: NDArray[np.intp], b: float
+    problem: Problem, point: Point, j: int, block: NDArray[np.intp], b: float, room: NDArray[Any]
 ) -> float:
-    """Solve within a block and bring all scores up to date; return the offset found in it."""
+    """Solve within a block and bring all scores up to date; return the offset found in it.
+
+    `room` is memory for the block's part of K: to touch fresh memory each time takes as long.
+    """
     if len(block) == 0:
         return b
     gram, loss = problem.gram, problem.loss
     assert isinstance(gram, RowGram)
     rows, slot = gram.fetch(block, KEEP * BLOCK * problem.m)
     where = slot[block]
-    K = gather(rows, where, block)
+    room = room[: len(block) ** 2].reshape(len(block), -1)
     z, before = point.state[j], point.coef[j, block]
     coef, scores = before.copy(), z[block]
     b, updates = blocks.solve_block(
         loss,
-        K,
+        room,
+        rows,
+        where,
+        block,
+        gram.diagonal,
         problem.y[j, block],
         problem.C[j, block],
         coef,
