@@ -87,7 +87,8 @@ def liquidsvm(data, taus):
     model.train()
     model.select()
     seconds = time.perf_counter() - began
-    predictions = np.asarray(model.predict(X_test)).reshape(len(X_test), -1)
+    predictions, _ = model.test(X_test, data["y_test"].astype(np.float64))
+    predictions = np.asarray(predictions).reshape(len(X_test), -1)
     bands = predictions[:, -len(taus) :] if taus else predictions[:, 0]
     return {"seconds": seconds, "error": error(data, bands, taus)}
 

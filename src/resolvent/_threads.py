@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock
+from threading import Lock, local
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -87,6 +87,14 @@ def one_blas_thread() -> Iterator[int]:
         blas.release()
 
 
+_here = local()
+
+
+def is_busy() -> bool:
+    """Whether this thread works beside others on the parts of one call of `run`."""
+    return getattr(_here, "busy", False)
+
+
 def run(
     function: Callable[..., None],
     items: Iterable[tuple[Any, ...]],
@@ -96,7 +104,7 @@ def run(
     """Call ``function(*item)`` for all items, in no particular order.
 
     The calling thread takes its share, so that Ctrl-C comes through after at most one item. An
-    exception stops the rest.
+    exception stops the rest. Within a call that runs beside others nothing more is split up.
 
     Parameters
     ----------
@@ -112,6 +120,7 @@ def run(
     queue = deque(items)
 
     def work() -> None:
+        outer, _here.busy = is_busy(), helpers > 0 or is_busy()
         try:
             while True:
                 try:
@@ -120,11 +129,12 @@ def run(
                     return
                 function(*item)
         finally:
+            _here.busy = outer
             queue.clear()  # it is empty unless this is an exception
 
     with one_blas_thread() as threads:
         workers = threads if most is None else most
-        helpers = min(workers, len(queue)) - 1 if parallel else 0
+        helpers = min(workers, len(queue)) - 1 if parallel and not is_busy() else 0
         if helpers < 1:
             return work()
         futures = [_pool(workers).submit(work) for _ in range(helpers)]

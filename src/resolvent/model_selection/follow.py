@@ -16,6 +16,7 @@ from resolvent.solvers import loops
 from resolvent.solvers.greedy import greedy
 from resolvent.solvers.iterate import Point
 
+SHARE = 0.1  # of the loss of a constant, to which gaps are relative if the objective is less
 TRIALS = 6  # ways to scale a solution to the next C
 MAX_BLOCKS = 2000  # then `solve`, which has Newton steps, takes over
 
@@ -120,9 +121,14 @@ class Exact(Walker):
 
 
 class Coarse(Walker):
-    """Each solution has the gap that its scores, as they are kept up to date, suggest."""
+    """Each solution has the gap that its scores, as they are kept up to date, suggest.
+
+    It is relative to the objective or, if that is more, to a share of the loss of a constant: where
+    C is large and hardly any loss is left, no score can tell what is left of it exactly.
+    """
 
     point: Point | None = None
+    nulls: Array = np.empty(0)  # loss of the best constant for each problem, with C = 1
 
     def go(self, C: float) -> Stage:
         """Solve at C."""
@@ -133,6 +139,8 @@ class Coarse(Walker):
             C * self.weights,
             fit_intercept=self.settings["fit_intercept"],
         )
+        if len(self.nulls) == 0:
+            self.nulls = _nulls(problem) / C
         point = self._start(problem, C)
         gaps = np.empty(problem.m)
         most = self.settings["max_iter"] or np.inf
@@ -143,7 +151,7 @@ class Coarse(Walker):
                 continue
             blocks += 1
             for j in point.running:
-                gaps[j] = _kept_gap(problem, point, j)
+                gaps[j] = _kept_gap(problem, point, j, SHARE * C * self.nulls[j])
             # a problem that does not move any more is as exact as its scores are
             point.running = point.running[
                 (gaps[point.running] > self.tol) & (largest[point.running] > 0.0)
@@ -194,7 +202,17 @@ def _dual(problem: Problem, point: Point, j: int, factor: float) -> float:
     return -conjugates - 0.5 * products
 
 
-def _kept_gap(problem: Problem, point: Point, j: int) -> float:
+def _nulls(problem: Problem) -> Array:
+    """Objective of the best constant for each problem; zero is the constant without an offset."""
+    none = np.zeros(problem.n)
+    offsets = [
+        problem.risk.best_offset(j, none, none) if problem.fit_intercept else 0.0
+        for j in range(problem.m)
+    ]
+    return np.array([problem.risk.fenchel(j, none, none, b)[0] for j, b in enumerate(offsets)])
+
+
+def _kept_gap(problem: Problem, point: Point, j: int, least: float) -> float:
     """Relative gap of problem j with the scores as they are kept up to date."""
     b = float(point.intercept[j]) if problem.fit_intercept else 0.0
     c, z = point.coef[j], point.state[j]
@@ -203,7 +221,7 @@ def _kept_gap(problem: Problem, point: Point, j: int) -> float:
     )
     primal = losses + 0.5 * products
     dual = -conjugates - 0.5 * products - b * float(c.sum())
-    return (primal - dual) / max(abs(primal), abs(dual), 1e-200)
+    return (primal - dual) / max(abs(primal), abs(dual), least, 1e-200)
 
 
 def _relative(solution: Any) -> Array:
