@@ -66,7 +66,7 @@ for axis, (title, problem) in zip(axes, problems.items(), strict=True):
     axis.set(title=title, xlabel="milliseconds")
     axis.grid(alpha=0.3)
 axes[0].set_ylabel("relative duality gap")
-axes[0].legend()
+axes[1].legend(loc="lower left")
 
 if __name__ == "__main__":
     figure.savefig("plot_solvers.png", dpi=100)
