@@ -252,6 +252,10 @@ class TestEstimators:
         )
         with pytest.raises(ValueError, match="only weights of 0 and 1"):
             KernelRegressor(name).fit(X, REAL, 1.0 + weight)
+        with pytest.raises(ValueError, match="only weights of 0 and 1"):  # not even all the same
+            KernelRegressor(name).fit(X, REAL, np.full(N, 2.0))
+        with pytest.raises(ValueError, match="only weights of 0 and 1"):
+            solve(name, model.kernel_(X, X), REAL, 5.0, sample_weight=np.full(N, 0.5))
 
 
 class TestRefused:

@@ -236,6 +236,7 @@ class Problem:
                 raise ValueError(
                     f"sample_weight has a negative value ({w.min():g}); weights must be >= 0."
                 )
+            check_sample_weight(self.loss, w)
             with np.errstate(over="ignore"):  # refused below
                 weights = weights * (w if rows_only or not w.ndim else w[:, None])
         weights = np.atleast_2d(weights.T)
@@ -245,13 +246,8 @@ class Problem:
             )
         if not np.isfinite(weights).all():
             raise ValueError("C times sample_weight overflows; scale them down.")
-        for c in weights if self.couples == "samples" else []:
-            if len(np.unique(c[c > 0])) > 1:
-                raise ValueError(
-                    f"The loss {type(self.loss).__name__} is one of all samples together, so that "
-                    "only weights of 0 and 1 have a meaning: give no other sample_weight, and one "
-                    "C for all rows."
-                )
+        for c in weights:
+            check_sample_weight(self.loss, c / c.max())
         return np.ascontiguousarray(weights, dtype=float)
 
     def primal(self, coef: ArrayLike, intercept: ArrayLike | None = None) -> Any:
@@ -349,6 +345,15 @@ class Problem:
         if self.fit_intercept:
             b = self.risk.balance(j, coef, scores, alpha, b)
         return self.risk.step(j, coef, scores, b, alpha), b
+
+
+def check_sample_weight(loss: Any, weight: Array) -> None:
+    """Refuse weights that have no meaning for a loss."""
+    if getattr(loss, "couples", "") == "samples" and not np.isin(weight, (0.0, 1.0)).all():
+        raise ValueError(
+            f"The loss {type(loss).__name__} is one of all samples together, so that only weights "
+            "of 0 and 1 have a meaning: give no other sample_weight, and one C for all rows."
+        )
 
 
 def _numbers(x: ArrayLike, name: str) -> Array:

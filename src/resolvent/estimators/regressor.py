@@ -11,6 +11,7 @@ from sklearn.utils import column_or_1d
 from resolvent.estimators._base import Data, KernelMachine, Machine
 from resolvent.estimators._compat import with_callbacks
 from resolvent.losses import as_loss
+from resolvent.problem import check_sample_weight
 from resolvent.solvers.loops import apply_link
 
 
@@ -63,7 +64,9 @@ class AnyLossRegressor(MachineRegressor):
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Data:
         self._target_loss(self.loss)
-        return self._read_targets(X, y, sample_weight, multi_output=True)
+        data = self._read_targets(X, y, sample_weight, multi_output=True)
+        check_sample_weight(self._loss, data.weight)
+        return data
 
     def _columns(self, data: Data, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
         return self._loss, data.y, np.broadcast_to(weight[:, None], data.y.shape)
