@@ -115,7 +115,7 @@ class compiled:
             return self.cached(loss, *args)
         # A dispatcher knows a NamedTuple by the name of its class, and would take a class that is
         # defined anew for the old one; the type knows the class itself.
-        key: Any = numba.typeof(loss)  # type: ignore[no-untyped-call]
+        key: Any = numba.typeof(loss)  # type: ignore[no-untyped-call] # Numba has no types
         if key not in self.fresh:
             self.fresh[key] = numba.njit(**OPTIONS)(self.py_func)
         return self.fresh[key](loss, *args)

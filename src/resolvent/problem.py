@@ -246,7 +246,7 @@ class Problem:
             )
         if not np.isfinite(weights).all():
             raise ValueError("C times sample_weight overflows; scale them down.")
-        for c in weights:
+        for c in weights if self.couples == "samples" else []:
             check_sample_weight(self.loss, c / c.max())
         return np.ascontiguousarray(weights, dtype=float)
 

@@ -10,9 +10,9 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line with the arguments of the process."""
     try:
-        import rich  # noqa: F401
-        import safetensors  # noqa: F401
-        import typer  # noqa: F401
+        import rich  # noqa: F401 (only to see whether it is there)
+        import safetensors  # noqa: F401 (as above)
+        import typer  # noqa: F401 (as above)
     except ImportError as error:
         print(
             f"The command line needs the package {error.name}, which is not installed: "

@@ -213,7 +213,7 @@ def fit(
     format: FormatOption = Format.auto,
     weights: WeightsOption = None,
     drop: DropOption = [],  # noqa: B006 (Typer copies it)
-    categorical: CategoricalOption = [],  # noqa: B006
+    categorical: CategoricalOption = [],  # noqa: B006 (as above)
     scale: ScaleOption = None,
     missing: MissingOption = Missing.error,
     first_index: FirstIndexOption = None,
@@ -259,7 +259,7 @@ def tune(
     format: FormatOption = Format.auto,
     weights: WeightsOption = None,
     drop: DropOption = [],  # noqa: B006 (Typer copies it)
-    categorical: CategoricalOption = [],  # noqa: B006
+    categorical: CategoricalOption = [],  # noqa: B006 (as above)
     scale: ScaleOption = None,
     missing: MissingOption = Missing.error,
     first_index: FirstIndexOption = None,

@@ -25,6 +25,7 @@ from resolvent.io.errors import DataFileError
 from resolvent.io.libsvm import looks_like_libsvm, write_libsvm
 from resolvent.io.model_file import save
 from resolvent.io.tabular import TabularModel
+from resolvent.losses import is_for_labels
 
 __all__ = ["run_convert", "run_evaluate", "run_fit", "run_inspect", "run_predict", "run_tune"]
 
@@ -166,7 +167,7 @@ def prepare(data: str, path: Path, options: dict[str, Any]) -> tuple[models.Trai
         raise typer.BadParameter("give either --loss or --quantiles.")
     classify = None
     if loss is not None or quantiles is not None:
-        classify = loss is not None and getattr(loss, "targets", "real") in ("sign", "one_hot")
+        classify = loss is not None and is_for_labels(loss)
     if options["class_weight"] is not None and classify is False:
         raise typer.BadParameter("is for classification.", param_hint="--class-weight")
     keys = ("format", "target", "weights", "drop", "categorical", "scale", "missing")

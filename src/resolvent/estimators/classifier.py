@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from resolvent.estimators._base import Data, KernelMachine, Machine
 from resolvent.estimators._classes import as_codes, as_columns, as_decision, class_factors
 from resolvent.estimators._compat import with_callbacks
-from resolvent.losses import as_loss
+from resolvent.losses import as_loss, is_for_labels
 from resolvent.problem import EPS
 from resolvent.solvers import groups
 from resolvent.solvers.loops import apply_link
@@ -45,7 +45,7 @@ class MachineClassifier(ClassifierMixin, Machine):
 
     def _margin_loss(self, loss: Any) -> Any:
         found = as_loss(loss)
-        if getattr(found, "targets", "real") not in ("sign", "one_hot"):
+        if not is_for_labels(found):
             raise ValueError(
                 f"loss={loss!r} is not a loss for classification; use 'hinge', 'squared_hinge', "
                 "'smoothed_hinge', 'modified_huber', 'logistic', 'multinomial' or "

@@ -10,7 +10,7 @@ from sklearn.utils import column_or_1d
 
 from resolvent.estimators._base import Data, KernelMachine, Machine
 from resolvent.estimators._compat import with_callbacks
-from resolvent.losses import as_loss
+from resolvent.losses import as_loss, is_for_labels
 from resolvent.problem import check_sample_weight
 from resolvent.solvers.loops import apply_link
 
@@ -31,7 +31,7 @@ class MachineRegressor(RegressorMixin, Machine):
     def _target_loss(self, loss: Any) -> Any:
         """Check that a loss is for regression, and keep it for `predict`."""
         found = as_loss(loss)
-        if getattr(found, "targets", "real") in ("sign", "one_hot"):
+        if is_for_labels(found):
             raise ValueError(
                 f"loss={loss!r} is a loss for classification; use 'squared', 'absolute', 'huber', "
                 "'pinball', 'epsilon_insensitive', 'poisson' or another one, or a classifier."

@@ -80,8 +80,14 @@ __all__ = [
     "as_loss",
     "check_loss",
     "envelope",
+    "is_for_labels",
     *(cls.__name__ for cls in BY_NAME.values()),
 ]
+
+
+def is_for_labels(loss: Any) -> bool:
+    """Whether the targets of a loss are labels of classes, so that it is for classification."""
+    return getattr(loss, "targets", "real") in ("sign", "one_hot")
 
 
 def as_loss(loss: Any) -> Any:
