@@ -18,6 +18,7 @@ Index = NDArray[np.int64]
 OFFSET_EVERY = 64  # updates: the choice of pairs needs the offset only roughly
 PAIR_TURNS = 40  # evaluations of a pair at most; two to five are common
 ROUNDING = 4 * EPS
+PAIR_TOL = 1e-2  # of a move of a pair that need not sum to anything
 STUCK = 1e-9  # a partner that can move by so little of what is wanted is at its bound
 INDEX_BITS = np.int64(0xFFF)
 
@@ -100,6 +101,42 @@ def pair_along(
 
 
 @register_jitable
+def pair_apart(
+    loss: Any,
+    y: Vector,
+    C: Vector,
+    c: Vector,
+    s: Vector,
+    i: int,
+    j: int,
+    k_i: float,
+    k_j: float,
+    k_ij: float,
+) -> tuple[float, float]:
+    """Minimise the dual over c_i and c_j.
+
+    Each answers the other in turn. The reply to t as c_i grows with t by a factor between 0 and
+    r^2 = k_ij^2 / (k_ii k_jj), so that t = reply(t) is between one turn and as many as it takes.
+    """
+    most = 1.0 / max(1.0 - k_ij * k_ij / (k_i * k_j), 1e-6)
+    t = answer(loss, y[i], C[i], c[i], s[i], 1.0 / k_i)
+    t_before, f_before = c[i], 0.0
+    new_i = new_j = 0.0
+    for turn in range(PAIR_TURNS):
+        new_j = answer(loss, y[j], C[j], c[j], s[j] + (t - c[i]) * k_ij, 1.0 / k_j)
+        new_i = answer(loss, y[i], C[i], c[i], s[i] + (new_j - c[j]) * k_ij, 1.0 / k_i)
+        f = new_i - t
+        if abs(f) <= PAIR_TOL * abs(new_i - c[i]):
+            break
+        factor = 1.0
+        if turn > 0 and f != f_before:  # secant
+            factor = min(max(-(t - t_before) / (f - f_before), 1.0), most)
+        t_before, f_before = t, f
+        t += factor * f
+    return new_i, new_j
+
+
+@register_jitable
 def largest(x: Vector) -> int:
     """Return where the largest of at most 4096 elements is, none of which is negative.
 
@@ -152,10 +189,10 @@ def solve_block(
     The block is of the coordinates `columns`, whose rows of the kernel matrix are rows[where]; `K`
     is room for those of its entries that are needed.
     `s` are the scores of the block without the offset; `c` and `s` are updated in place. The gain
-    of a single update is at least k_ii h_i^2 / 2, whatever the loss. With an offset (`paired`)
-    coordinates move in pairs along e_i - e_j, so that their sum stays; the partner is the one with
-    the largest gain by the quadratic model (second-order choice). Curvatures of less than `noise`,
-    relative to k_ii, are rounding.
+    of a single update is at least k_ii h_i^2 / 2, whatever the loss. Coordinates move in pairs: the
+    first by that gain, its partner by the largest gain of both together in the quadratic model
+    (second-order choice). With an offset (`paired`) they move along e_i - e_j, so that their sum
+    stays. Curvatures of less than `noise`, relative to k_ii, are rounding.
     """
     n = len(y)
     h, gain = np.empty(n), np.empty(n)
@@ -185,24 +222,32 @@ def solve_block(
         if done and (not paired or fresh == OFFSET_EVERY):
             break
         k_i, h_i, row_i = k[i], h[i], row_within(K, here, rows, where, columns, i)
-        if not paired:
-            c[i] += h_i
-            u[i] = c[i] / C[i]
+        if paired:
             for p in range(n):
-                s[p] += h_i * row_i[p]
-            continue
-        for p in range(n):
-            pull = k_i * h_i - k[p] * h[p]
-            curvature = max(k_i + k[p] - 2.0 * row_i[p], noise * k_i)
-            gain[p] = (h[p] * h_i < -STUCK * h_i * h_i) * (pull * pull / curvature)
-        j = largest(gain)
-        if done or gain[j] <= 0.0:
-            if fresh == OFFSET_EVERY:
-                break
-            fresh = 0  # with an offset of before there may seem to be nothing left
-            continue
-        curvature = max(k_i + k[j] - 2.0 * row_i[j], noise * k_i)
-        new_i, new_j = pair_along(loss, y, C, c, s, i, j, curvature, b)
+                pull = k_i * h_i - k[p] * h[p]
+                curvature = max(k_i + k[p] - 2.0 * row_i[p], noise * k_i)
+                gain[p] = (h[p] * h_i < -STUCK * h_i * h_i) * (pull * pull / curvature)
+            j = largest(gain)
+            if done or gain[j] <= 0.0:
+                if fresh == OFFSET_EVERY:
+                    break
+                fresh = 0  # with an offset of before there may seem to be nothing left
+                continue
+            curvature = max(k_i + k[j] - 2.0 * row_i[j], noise * k_i)
+            new_i, new_j = pair_along(loss, y, C, c, s, i, j, curvature, b)
+        else:
+            # What is left for each once i has moved, and more where i can answer.
+            answers = slope(loss, y[i], a[i] * s[i] - u[i], a[i]) / k_i
+            for p in range(n):
+                v = a[p] * (s[p] + h_i * row_i[p]) - u[p]
+                h[p] = C[p] * (resolvent(loss, y[p], v, a[p]) + u[p])
+                apart = max(k[p] - answers * row_i[p] * row_i[p], noise * k[p])
+                gain[p] = k[p] * h[p] * h[p] * (k[p] / apart)
+            gain[i] = 0.0
+            j = largest(gain)
+            new_i, new_j = c[i] + h_i, c[j]
+            if gain[j] > 0.0:
+                new_i, new_j = pair_apart(loss, y, C, c, s, i, j, k_i, k[j], row_i[j])
         row_j = row_within(K, here, rows, where, columns, j)
         step_i, step_j = new_i - c[i], new_j - c[j]
         c[i], c[j], u[i], u[j] = new_i, new_j, new_i / C[i], new_j / C[j]
