@@ -16,7 +16,6 @@ from resolvent.solvers import loops
 from resolvent.solvers.greedy import greedy
 from resolvent.solvers.iterate import Point
 
-SHARE = 0.1  # of the loss of a constant, to which gaps are relative if the objective is less
 TRIALS = 6  # ways to scale a solution to the next C
 MAX_BLOCKS = 2000  # then `solve`, which has Newton steps, takes over
 
@@ -123,12 +122,14 @@ class Exact(Walker):
 class Coarse(Walker):
     """Each solution has the gap that its scores, as they are kept up to date, suggest.
 
-    It is relative to the objective or, if that is more, to a share of the loss of a constant: where
-    C is large and hardly any loss is left, no score can tell what is left of it exactly.
+    It is relative to the objective or, if that is more, to what the loss would be if that of the
+    samples held out were that of all: where C is large and hardly any loss is left in training, no
+    score can tell what is left of it exactly. That of a constant is the most that counts.
     """
 
     point: Point | None = None
     nulls: Array = np.empty(0)  # loss of the best constant for each problem, with C = 1
+    held: Array = np.empty(0)  # weights of the samples held out, in all those of the others
 
     def go(self, C: float) -> Stage:
         """Solve at C."""
@@ -141,6 +142,7 @@ class Coarse(Walker):
         )
         if len(self.nulls) == 0:
             self.nulls = _nulls(problem) / C
+            self.held = _held(problem) / C
         point = self._start(problem, C)
         gaps = np.empty(problem.m)
         most = self.settings["max_iter"] or np.inf
@@ -151,7 +153,7 @@ class Coarse(Walker):
                 continue
             blocks += 1
             for j in point.running:
-                gaps[j] = _kept_gap(problem, point, j, SHARE * C * self.nulls[j])
+                gaps[j] = self._gap(problem, point, j, C)
             # a problem that does not move any more is as exact as its scores are
             point.running = point.running[
                 (gaps[point.running] > self.tol) & (largest[point.running] > 0.0)
@@ -166,6 +168,17 @@ class Coarse(Walker):
         stage = self._solve(C)
         self.coef = stage.coef
         return stage
+
+    def _gap(self, problem: Problem, point: Point, j: int, C: float) -> float:
+        """Relative gap of problem j with the scores as they are kept up to date."""
+        b = float(point.intercept[j]) if problem.fit_intercept else 0.0
+        loss, y, c, z = problem.loss, problem.y[j], point.coef[j], point.state[j]
+        losses, conjugates, products, _ = loops.fenchel(loss, y, problem.C[j], c, z, b)
+        primal = losses + 0.5 * products
+        dual = -conjugates - 0.5 * products - b * float(c.sum())
+        held_out = loops.fenchel(loss, y, self.held[j], np.zeros_like(c), z, b)[0]
+        least = C * min(held_out, self.nulls[j])
+        return (primal - dual) / max(abs(primal), abs(dual), least, 1e-200)
 
     def _start(self, problem: Problem, C: float) -> Point:
         if self.point is None:
@@ -212,16 +225,10 @@ def _nulls(problem: Problem) -> Array:
     return np.array([problem.risk.fenchel(j, none, none, b)[0] for j, b in enumerate(offsets)])
 
 
-def _kept_gap(problem: Problem, point: Point, j: int, least: float) -> float:
-    """Relative gap of problem j with the scores as they are kept up to date."""
-    b = float(point.intercept[j]) if problem.fit_intercept else 0.0
-    c, z = point.coef[j], point.state[j]
-    losses, conjugates, products, _ = loops.fenchel(
-        problem.loss, problem.y[j], problem.C[j], c, z, b
-    )
-    primal = losses + 0.5 * products
-    dual = -conjugates - 0.5 * products - b * float(c.sum())
-    return (primal - dual) / max(abs(primal), abs(dual), least, 1e-200)
+def _held(problem: Problem) -> Array:
+    """Weights of samples that are held out, equal and with the sum of the others' weights."""
+    out = problem.C == 0.0
+    return out * (problem.C.sum(axis=1) / np.maximum(out.sum(axis=1), 1))[:, None]
 
 
 def _relative(solution: Any) -> Array:

@@ -115,9 +115,9 @@ class KernelClassifierCV(CrossValidatedClassifier):
     weighted_scores : bool, default=True
         Whether `sample_weight` counts in the scores too, where the scorer takes weights.
     search_tol : float or None, default=0.01
-        Gap of the problems of the search, relative to the objective, or to a tenth of the loss of
-        a constant if that is more; pairs that are nearly the best are solved again to a tenth of
-        it. None is `tol`, each problem certified from scratch.
+        Gap of the problems of the search, relative to the objective, or to the loss of the samples
+        held out if that is more; pairs that are nearly the best are solved again to a tenth of it.
+        None is `tol`, each problem certified from scratch.
     n_jobs : int or None, default=None
         Number of threads that work on folds at a time; None and -1 are all that BLAS would use.
     solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
@@ -282,9 +282,9 @@ class KernelRegressorCV(CrossValidated):
     weighted_scores : bool, default=True
         Whether `sample_weight` counts in the scores too, where the scorer takes weights.
     search_tol : float or None, default=0.01
-        Gap of the problems of the search, relative to the objective, or to a tenth of the loss of
-        a constant if that is more; pairs that are nearly the best are solved again to a tenth of
-        it. None is `tol`, each problem certified from scratch.
+        Gap of the problems of the search, relative to the objective, or to the loss of the samples
+        held out if that is more; pairs that are nearly the best are solved again to a tenth of it.
+        None is `tol`, each problem certified from scratch.
     n_jobs : int or None, default=None
         Number of threads that work on folds at a time; None and -1 are all that BLAS would use.
     solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
@@ -446,9 +446,9 @@ class KernelQuantileRegressorCV(CrossValidated):
     weighted_scores : bool, default=True
         Whether `sample_weight` counts in the scores too, where the scorer takes weights.
     search_tol : float or None, default=0.01
-        Gap of the problems of the search, relative to the objective, or to a tenth of the loss of
-        a constant if that is more; pairs that are nearly the best are solved again to a tenth of
-        it. None is `tol`, each problem certified from scratch.
+        Gap of the problems of the search, relative to the objective, or to the loss of the samples
+        held out if that is more; pairs that are nearly the best are solved again to a tenth of it.
+        None is `tol`, each problem certified from scratch.
     n_jobs : int or None, default=None
         Number of threads that work on folds at a time; None and -1 are all that BLAS would use.
     solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
