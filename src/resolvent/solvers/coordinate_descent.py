@@ -16,7 +16,7 @@ Order = NDArray[np.int64]
 RULES = ("permuted", "cyclic", "aitken")
 LONGEST_REST = 8
 GROUP = 8
-LARGE = 1e6
+LARGE = 10_000
 WORTH_THREADS = 100_000  # multiply-adds of a sweep
 OFFSET_STEP = 0.1  # rho, in units of the mean of k_ii
 
@@ -39,8 +39,8 @@ def coordinate_descent(
     is still exact: the rows of K are the same for all of them.
 
     With `shrink`, coordinates that rest are visited less often, but at least once in LONGEST_REST
-    sweeps and the next, so that the rule stays essentially cyclic. Several problems on one kernel
-    are swept in threads.
+    sweeps and the next, so that the rule stays essentially cyclic, and those that move more often.
+    Several problems on one kernel are swept in threads.
     """
     if problem.couples == "samples":
         raise ValueError(
@@ -48,8 +48,9 @@ def coordinate_descent(
             "coefficient that could be updated alone: use solver='fixed_point'."
         )
     gram, risk = problem.kernel, problem.risk
-    # Rows that lie together in memory are fetched together: twice as fast where X is large.
-    group = GROUP if gram.sweep_cost > LARGE else 1
+    # Rows that lie together in memory are fetched together: twice as fast where there are many,
+    # and so is the permutation.
+    group = GROUP if gram.n > LARGE else 1
     orders = _orders(rule, gram.n, as_generator(random_state), group)
 
     def steps(point: Point) -> Steps:

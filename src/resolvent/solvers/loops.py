@@ -48,6 +48,30 @@ def total(loss: Any, y: Vector, C: Vector, c: Vector, z: Vector, b: float, alpha
     return result
 
 
+@register_jitable
+def update(
+    loss: Any,
+    panel: Any,
+    state: Vector,
+    y: Vector,
+    C: Vector,
+    c: Vector,
+    diagonal: Vector,
+    offset: Vector,
+    i: int,
+) -> float:
+    """Equation (13) of the paper for one coordinate; return by how much it moved."""
+    rho = offset[2]
+    s = dot(panel, state, i) + offset[0] + rho * offset[1]
+    new = answer(loss, y[i], C[i], c[i], s, 1.0 / (diagonal[i] + rho))
+    h = new - c[i]
+    if h != 0.0:
+        axpy(panel, state, i, h)
+        c[i] = new
+        offset[1] += h
+    return h
+
+
 @compiled
 def sweep(
     loss: Any,
@@ -69,27 +93,37 @@ def sweep(
 
     Shrinking: a coordinate that rests, at a bound of the dual as a rule, at k visits in a row is
     left out of the next k sweeps, or of `longest`. In `rests` are k and the sweeps still to go.
+    Those that moved are then visited again while they move, for as long as the sweep took.
     """
     largest = 0.0
-    rho = offset[2]
+    visits, count = 0, 0
+    moving = np.empty(len(order) if longest > 0 else 0, np.int64)
     for i in order:
         if C[i] == 0.0:
             continue
         if rests[1, i] > 0:
             rests[1, i] -= 1
             continue
-        s = dot(panel, state, i) + offset[0] + rho * offset[1]
-        new = answer(loss, y[i], C[i], c[i], s, 1.0 / (diagonal[i] + rho))
-        h = new - c[i]
+        h = update(loss, panel, state, y, C, c, diagonal, offset, i)
+        visits += 1
         if h != 0.0:
-            axpy(panel, state, i, h)
-            c[i] = new
-            offset[1] += h
             largest = max(largest, abs(h))
             rests[0, i] = 0
+            if longest > 0:
+                moving[count] = i
+                count += 1
         elif rests[0, i] < longest:
             rests[0, i] += 1
         rests[1, i] = rests[0, i]
+    while 0 < count <= visits:
+        visits -= count
+        still = 0
+        for p in range(count):
+            i = moving[p]
+            if update(loss, panel, state, y, C, c, diagonal, offset, i) != 0.0:
+                moving[still] = i
+                still += 1
+        count = still
     return largest
 
 
