@@ -8,8 +8,9 @@ from reference import minimum
 
 from resolvent import Problem, gram, solve
 from resolvent.kernels import RBF
-from resolvent.losses import LOSSES, Pinball
-from resolvent.solvers import greedy
+from resolvent.losses import LOSSES, Pinball, as_loss
+from resolvent.solvers import blocks, greedy
+from resolvent.solvers.loops import answer
 
 N = 60
 
@@ -73,6 +74,37 @@ def test_each_block_lowers_the_dual_and_pairs_keep_the_sum(loss, fit_intercept):
     falls = np.diff(bounds)
     assert (falls >= -1e-12 * abs(bounds[-1])).all()
     assert bounds[-1] > bounds[0]
+
+
+@pytest.mark.parametrize("correlation", [-0.999, -0.5, 0.0, 0.9, 0.999])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_pair_without_offset_ends_where_each_answers_the_other(loss, correlation):
+    X, y, _ = make(loss)
+    L, C = as_loss(loss), np.array([2.0, 3.0])
+    k = np.array([[1.5, correlation * np.sqrt(1.5 * 0.7)], [0.0, 0.7]])
+    k[1, 0] = k[0, 1]
+    for start in range(0, N, 2):
+        here = y[start : start + 2]
+        # coefficients of the domain, and scores that have nothing to do with them
+        c = np.array(
+            [answer(L, t, weight, 0.0, t - 0.4, 1.0) for t, weight in zip(here, C, strict=True)]
+        )
+        s = X[start : start + 2, 1].copy()
+        pair = blocks.pair_apart(L, here, C, c, s, 0, 1, k[0, 0], k[1, 1], k[0, 1])
+
+        def height(new, here=here, c=c, s=s):
+            step = np.array(new) - c
+            conjugates = [w * L.conjugate(t, -x / w) for t, w, x in zip(here, C, new, strict=True)]
+            return sum(conjugates) + s @ step + 0.5 * step @ k @ step
+
+        i, j = c  # each answers the other, for as long as it takes
+        for _ in range(20_000):
+            j = answer(L, here[1], C[1], c[1], s[1] + (i - c[0]) * k[0, 1], 1 / k[1, 1])
+            i, before = answer(L, here[0], C[0], c[0], s[0] + (j - c[1]) * k[0, 1], 1 / k[0, 0]), i
+            if abs(i - before) < 1e-13:
+                break
+        best, first = height((i, j)), height(tuple(c))
+        assert height(pair) <= best + 1e-3 * (first - best) + 1e-9
 
 
 def test_rows_that_are_not_needed_are_not_computed():

@@ -18,10 +18,15 @@ from resolvent._threads import run
 from resolvent.estimators._compat import CallbackSupportMixin, FitProgress
 from resolvent.estimators._expansion import Expansion, take_rows
 from resolvent.grams import Gram, gram
+from resolvent.grams.memory import parse_memory
 from resolvent.kernels import FunctionKernel, Kernel, make_kernel
 from resolvent.problem import Record, Solution, Status
 
 logger = logging.getLogger("resolvent")
+
+# Rows from which problems are solved several at a time: the work on smaller ones is mostly that of
+# the interpreter, which threads do not share.
+LARGE = 2048
 
 
 @dataclass
@@ -139,8 +144,8 @@ class Machine(CallbackSupportMixin, BaseEstimator):
 
         `losses` is one loss for all columns, or a list of one for each. Columns that leave out most
         rows, as one-vs-one problems do, are solved on the kernel matrix of their own rows, some at
-        a time. Sets the attributes that describe the fit, and returns coefficients (n, m) and
-        offsets (m,).
+        a time if they are large. Sets the attributes that describe the fit, and returns
+        coefficients (n, m) and offsets (m,).
         """
         began = time.perf_counter()
         limit = settings.pop("time_limit", None)
@@ -151,25 +156,26 @@ class Machine(CallbackSupportMixin, BaseEstimator):
                 self._log(record)
                 return progress.report() or stopped.is_set()
 
-        if start is None or start.shape != targets.shape:
-            start = np.zeros_like(targets)
+        if start is not None and start.shape != targets.shape:
+            start = None
         apart = weights.ndim == 2 and weights.shape[1] > 1 and _leave_out_most(weights)
         each = isinstance(losses, list) or apart
         jobs = [[j] for j in range(targets.shape[1])] if each else [list(range(targets.shape[1]))]
         solutions: list[Any] = [None] * len(jobs)
         coef = np.zeros_like(targets)
-        K = None if apart else self._gram(data.X, kernel, memory_limit)
+        memory = parse_memory(memory_limit)  # once for all
+        K = None if apart else self._gram(data.X, kernel, memory)
 
         def work(k: int) -> None:
-            columns = jobs[k]
-            rows: Any = np.flatnonzero(weights[:, k]) if apart else slice(None)
+            rows = np.flatnonzero(weights[:, k]) if apart else np.arange(len(targets))
+            part = np.ix_(rows, np.array(jobs[k]))
             left = limit and min(limit, max(0.0, limit + began - time.perf_counter()))
             solution = solve(
                 losses[k] if isinstance(losses, list) else losses,
-                self._gram(data.X, kernel, memory_limit, rows) if K is None else K,
-                targets[rows][:, columns],
-                weights if weights.ndim == 1 else weights[rows][:, columns],
-                start=start[rows][:, columns] if start.any() else None,
+                self._gram(data.X, kernel, memory, rows) if K is None else K,
+                targets[part],
+                weights if weights.ndim == 1 else weights[part],
+                start=None if start is None else start[part],
                 callback=report,
                 on_interrupt="return",
                 time_limit=0.0 if stopped.is_set() else left,  # then it stays where it starts
@@ -178,9 +184,10 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             if solution.status == Status.INTERRUPTED:
                 stopped.set()
             solutions[k] = solution
-            coef[rows, columns] = solution.coef[:, 0] if apart else solution.coef
+            coef[part] = solution.coef
 
-        run(work, [(k,) for k in range(len(jobs))], parallel=apart)
+        parallel = apart and int(np.count_nonzero(weights)) > LARGE * len(jobs)
+        run(work, [(k,) for k in range(len(jobs))], parallel)
         progress.end()
         self._describe(solutions, time.perf_counter() - began)
         return coef, np.concatenate([s.intercept for s in solutions])

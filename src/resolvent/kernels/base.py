@@ -31,6 +31,11 @@ class Kernel(ABC):
         return all(part.parallel for part in self.parts)
 
     @property
+    def symmetric(self) -> bool:
+        """Whether k(a, b) = k(b, a) is known."""
+        return all(part.symmetric for part in self.parts)
+
+    @property
     def bounded(self) -> bool:
         """Whether all values are finite whatever the data, so that they need no check."""
         return bool(self.parts) and all(part.bounded for part in self.parts)

@@ -51,6 +51,10 @@ class FunctionKernel(Kernel):
     def parallel(self) -> bool:
         return False  # the function may have a memory of its own
 
+    @property
+    def symmetric(self) -> bool:
+        return False  # it may be anything
+
     def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
         K = as_dense(self.function(a.values, b.values))
         if K.shape != (len(a), len(b)):

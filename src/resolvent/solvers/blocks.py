@@ -115,24 +115,31 @@ def pair_apart(
 ) -> tuple[float, float]:
     """Minimise the dual over c_i and c_j.
 
-    Each answers the other in turn. The reply to t as c_i grows with t by a factor between 0 and
-    r^2 = k_ij^2 / (k_ii k_jj), so that t = reply(t) is between one turn and as many as it takes.
+    Each answers the other in turn. The reply to t as c_i grows with t, by a factor between 0 and
+    r^2 = k_ij^2 / (k_ii k_jj), so that its fixed point is one to 1 / (1 - r^2) turns away.
     """
     most = 1.0 / max(1.0 - k_ij * k_ij / (k_i * k_j), 1e-6)
+    lo, hi = -np.inf, np.inf
+    f_lo, f_hi, turns = 0.0, 0.0, 1.0
     t = answer(loss, y[i], C[i], c[i], s[i], 1.0 / k_i)
-    t_before, f_before = c[i], 0.0
-    new_i = new_j = 0.0
-    for turn in range(PAIR_TURNS):
+    new_i, new_j = t, c[j]
+    for _ in range(PAIR_TURNS):
         new_j = answer(loss, y[j], C[j], c[j], s[j] + (t - c[i]) * k_ij, 1.0 / k_j)
         new_i = answer(loss, y[i], C[i], c[i], s[i] + (new_j - c[j]) * k_ij, 1.0 / k_i)
         f = new_i - t
-        if abs(f) <= PAIR_TOL * abs(new_i - c[i]):
+        if most * abs(f) <= PAIR_TOL * abs(new_i - c[i]):
             break
-        factor = 1.0
-        if turn > 0 and f != f_before:  # secant
-            factor = min(max(-(t - t_before) / (f - f_before), 1.0), most)
-        t_before, f_before = t, f
-        t += factor * f
+        if f > 0.0:
+            lo, f_lo, f_hi = t, f, 0.5 * f_hi  # Illinois
+        else:
+            hi, f_hi, f_lo = t, f, 0.5 * f_lo
+        if lo == -np.inf or hi == np.inf:  # outward
+            t += min(turns, most) * f
+            turns *= 4.0
+            continue
+        t = lo + f_lo * ((hi - lo) / (f_lo - f_hi))
+        if not lo < t < hi:
+            break
     return new_i, new_j
 
 

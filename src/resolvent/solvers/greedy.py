@@ -15,6 +15,7 @@ from resolvent.solvers import blocks, loops
 from resolvent.solvers.iterate import Point, Steps
 
 BLOCK = 1024  # coordinates
+FIRST_BLOCK = 256  # blocks double in size while they find many coefficients that are not zero
 KEEP = 4  # blocks whose rows stay at hand: memory touched for more costs more than it saves
 FRACTION = 1e-1  # a block is done when its best gain has fallen by this factor
 UPDATE = 8.0  # multiply-adds that an update costs for each coordinate of a block, or more
@@ -48,6 +49,7 @@ def greedy(problem: Problem) -> Callable[[Point], Steps]:
         block = [np.empty(0, dtype=np.intp) for _ in range(problem.m)]
         largest = problem.C.sum(axis=1)
         room = np.empty(min(size, problem.n) ** 2, gram.dtype)
+        sizes = np.full(problem.m, min(size, FIRST_BLOCK))
         while True:
             last, largest = largest, np.zeros(problem.m)
             for j in point.running:
@@ -63,11 +65,13 @@ def greedy(problem: Problem) -> Callable[[Point], Steps]:
                 # blocks would undo each other's work.
                 gain = diagonal * h * h
                 stay = block[j][free[block[j]]]
-                stay = stay[np.argsort(-gain[stay], kind="stable")][: size // 2]
+                stay = stay[np.argsort(-gain[stay], kind="stable")][: sizes[j] // 2]
                 gain[stay] = 0.0
-                come = _choose(gain, h, gram.kept, size - len(stay), problem.fit_intercept)
+                come = _choose(gain, h, gram.kept, sizes[j] - len(stay), problem.fit_intercept)
                 block[j] = np.sort(np.concatenate([come, stay]))
                 point.intercept[j] = _solve_block(problem, point, j, block[j], b, room)
+                if 2 * np.count_nonzero(point.coef[j, block[j]]) > len(block[j]):
+                    sizes[j] = min(size, 2 * sizes[j])
                 yield None
             yield largest
 

@@ -194,12 +194,15 @@ class Finisher:
         self.method = ProximalNewton(problem, j)
         self.is_over = is_over  # whether the time limit has passed
         self.spent = 0.0
+        self._products = 4.0 * self.gram.n * self.gram.row_cost  # with K, in each Newton step
 
     def steps(self, current: Certificate, work: float, credit: float) -> Iterator[Certificate]:
         """Yield better and better certificates while steps succeed and are affordable.
 
         All steps together may cost as much `work` as the solver has done, or up to `credit`.
         """
+        if self.spent + self._products > max(work, credit):
+            return  # whatever a step may cost
         self.method.start(current)
         for _ in range(MAX_STEPS):
             new = self._affordable(self.method.advance(current), work, credit)
@@ -214,7 +217,7 @@ class Finisher:
         """Let a step run to its end; None if it would cost too much, or there is no time left."""
         while True:
             try:
-                cost = next(step) + 4.0 * self.gram.n * self.gram.row_cost
+                cost = next(step) + self._products
             except StopIteration as end:
                 result: Certificate | None = end.value
                 return result

@@ -1,0 +1,65 @@
+"""Sweeps that leave out what rests and visit again what moves."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from resolvent import Problem, gram, solve
+from resolvent.losses import LOSSES
+from resolvent.solvers import loops
+
+N, D = 80, 5
+
+
+def make(loss):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((N, D)) * (rng.random((N, D)) < 0.6)
+    f = X[:, 0] + 0.5 * rng.standard_normal(N)
+    kind = getattr(LOSSES[loss], "targets", "real")
+    y = {"sign": np.where(f > 0, 1.0, -1.0), "nonnegative": np.floor(np.exp(f)), "real": f}[kind]
+    return X, y
+
+
+def sweep(problem, coef, rests, longest):
+    """One sweep from the coefficients on; the new ones and their state."""
+    coef = coef.copy()
+    state = problem.gram.state(coef[None])[0]
+    (order, panel), *_ = problem.gram.chunks(np.arange(N))
+    args = problem.y[0], problem.C[0], coef, problem.gram.diagonal, np.zeros(3), order
+    loops.sweep(problem.loss, panel, state, *args, rests, longest)
+    return coef, state
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_sweep_that_returns_to_what_moves_gains_more(loss, kind):
+    X, y = make(loss)
+    problem = Problem(loss, gram(kind(X), "linear"), y, 2.0)
+    plain = np.zeros(N)
+    rests = np.zeros((2, N), np.uint8)
+    for _ in range(6):
+        once, _ = sweep(problem, plain, np.zeros((2, N), np.uint8), 0)
+        again, state = sweep(problem, plain, np.zeros((2, N), np.uint8), 8)
+        np.testing.assert_allclose(state, problem.gram.state(again[None])[0], atol=1e-12)
+        slack = 1e-12 * abs(problem.dual(once))
+        assert problem.dual(again) >= problem.dual(once) - slack
+        plain = once
+    # What rests is left out, but not for ever.
+    visited = np.zeros(N, int)
+    coef = plain
+    for _ in range(30):
+        asleep = rests[1] > 0
+        new, _ = sweep(problem, coef, rests, 3)
+        assert (new[asleep] == coef[asleep]).all()
+        visited += ~asleep
+        coef = new
+    assert visited.min() >= 30 // 4
+
+
+@pytest.mark.parametrize("loss", ["hinge", "absolute", "huber", "logistic"])
+def test_with_and_without_shrinking_the_optimum_is_the_same(loss):
+    X, y = make(loss)
+    settings = {"solver": "coordinate_descent", "tol": 1e-9, "max_iter": 100_000}
+    shrunk = solve(loss, gram(X, "linear"), y, 2.0, **settings)
+    plain = solve(loss, gram(X, "linear"), y, 2.0, accelerate=False, **settings)
+    assert shrunk.primal == pytest.approx(plain.primal, rel=2e-9)
