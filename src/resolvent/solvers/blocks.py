@@ -253,7 +253,8 @@ def solve_block(
             gain[i] = 0.0
             j = largest(gain)
             new_i, new_j = c[i] + h_i, c[j]
-            if gain[j] > 0.0:
+            # Where K is not positive on the two, there may be no minimum over both.
+            if gain[j] > 0.0 and row_i[j] * row_i[j] <= (1.0 + noise) * k_i * k[j]:
                 new_i, new_j = pair_apart(loss, y, C, c, s, i, j, k_i, k[j], row_i[j])
         row_j = row_within(K, here, rows, where, columns, j)
         step_i, step_j = new_i - c[i], new_j - c[j]

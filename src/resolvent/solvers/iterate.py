@@ -130,7 +130,7 @@ class Run:
         """
         problem, point = self.problem, self.point
         silent = self.clock.seconds - (self.history[-1].seconds if self.history else 0.0)
-        now_and_then = self.n_iter >= 4 * self.certified_at or silent > SILENCE
+        now_and_then = self.n_iter >= 2 * self.certified_at or silent > SILENCE
         if not problem.fit_intercept or not problem.gram.scores_at_hand or now_and_then:
             return True
         for j in point.running:
