@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from reference import minimum
+from samples import as_targets
 
 from resolvent import Problem, gram, solve
 from resolvent.kernels import RBF
@@ -24,9 +25,7 @@ def make(loss):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((N, 3))
     f = X[:, 0] + 0.5 * rng.standard_normal(N)
-    kind = getattr(LOSSES[loss], "targets", "real")
-    y = {"sign": np.where(f > 0, 1.0, -1.0), "nonnegative": np.floor(np.exp(f)), "real": f}[kind]
-    return X, y, rng.choice([0.0, 0.5, 2.0], N)
+    return X, as_targets(loss, f), rng.choice([0.0, 0.5, 2.0], N)
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -81,8 +80,8 @@ def test_each_block_lowers_the_dual_and_pairs_keep_the_sum(loss, fit_intercept):
 def test_a_pair_without_offset_ends_where_each_answers_the_other(loss, correlation):
     X, y, _ = make(loss)
     L, C = as_loss(loss), np.array([2.0, 3.0])
-    k = np.array([[1.5, correlation * np.sqrt(1.5 * 0.7)], [0.0, 0.7]])
-    k[1, 0] = k[0, 1]
+    k_ij = correlation * np.sqrt(1.5 * 0.7)
+    k = np.array([[1.5, k_ij], [k_ij, 0.7]])
     for start in range(0, N, 2):
         here = y[start : start + 2]
         # coefficients of the domain, and scores that have nothing to do with them

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from reference import minimum
+from samples import as_targets
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
@@ -26,8 +27,7 @@ def points(columns, n=N):
 def targets(loss, n=N):
     rng = np.random.default_rng(6)
     f = points(3, n)[:, 0] + 0.5 * rng.standard_normal(n)
-    kind = getattr(LOSSES[loss], "targets", "real")
-    return {"sign": np.where(f > 0, 1.0, -1.0), "nonnegative": np.floor(np.exp(f)), "real": f}[kind]
+    return as_targets(loss, f)
 
 
 GRAMS = {

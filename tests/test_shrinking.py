@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from samples import as_targets
 from scipy import sparse
 
 from resolvent import Problem, gram, solve
@@ -15,9 +16,7 @@ def make(loss):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((N, D)) * (rng.random((N, D)) < 0.6)
     f = X[:, 0] + 0.5 * rng.standard_normal(N)
-    kind = getattr(LOSSES[loss], "targets", "real")
-    y = {"sign": np.where(f > 0, 1.0, -1.0), "nonnegative": np.floor(np.exp(f)), "real": f}[kind]
-    return X, y
+    return X, as_targets(loss, f)
 
 
 def sweep(problem, coef, rests, longest):

@@ -1,0 +1,13 @@
+"""Data for tests of every loss."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from resolvent.losses import LOSSES
+
+
+def as_targets(loss: str, f: np.ndarray) -> np.ndarray:
+    """Make real numbers into targets of a loss: signs, counts, or the numbers themselves."""
+    kind = getattr(LOSSES[loss], "targets", "real")
+    return {"sign": np.where(f > 0, 1.0, -1.0), "nonnegative": np.floor(np.exp(f)), "real": f}[kind]
