@@ -163,13 +163,15 @@ def test_compiled_moves(case):
         steps = rng.standard_normal(len(order))
         coef, state = np.zeros(N), K.state(np.zeros((1, N)))[0]
         seen = []
-        for part, panel in K.chunks(order):
+        for chunk in K.chunks(order):
+            part = chunk.part
             h = steps[len(seen) : len(seen) + len(part)]
             scores = np.empty(len(part))
-            moves(panel, part, h, state, scores)
+            moves(chunk.panel, part, h, chunk.enter(coef[None], state[None])[0], scores)
             for i, step, score in zip(part, h, scores, strict=True):
                 assert score == pytest.approx(expected[i] @ coef, abs=tol * N)
                 coef[i] += step
+            chunk.leave(coef[None], state[None])
             seen.extend(part)
         np.testing.assert_array_equal(seen, order)
         np.testing.assert_allclose(K.scores(state[None])[0], expected @ coef, atol=tol * N)
@@ -178,16 +180,17 @@ def test_compiled_moves(case):
 def test_interpreted_moves(case):
     K, expected, tol = case
     state = K.state(np.zeros((1, N)))[0]
-    _, panel = next(K.chunks(np.array([5, 2])))
-    axpy(panel, state, 5, 2.0)
-    assert dot(panel, state, 2) == pytest.approx(2 * expected[2, 5], abs=tol)
+    chunk = next(K.chunks(np.array([5, 2])))
+    state = chunk.enter(np.zeros((1, N)), state[None])[0]
+    axpy(chunk.panel, state, 5, 2.0)
+    assert dot(chunk.panel, state, 2) == pytest.approx(2 * expected[2, 5], abs=tol)
 
 
 def test_one_compilation_serves_all_storage(tmp_path):
     X = data()
     signatures = set()
     for name, make in GRAMS.items():
-        _, panel = next(make(X, tmp_path).chunks(np.arange(3)))
+        panel = next(make(X, tmp_path).chunks(np.arange(3))).panel
         signatures.add(str(numba.typeof(panel)))
         assert not panel[0].flags.writeable, name
     assert len(signatures) == 3  # rows, dense features, sparse features
@@ -195,7 +198,7 @@ def test_one_compilation_serves_all_storage(tmp_path):
 
 def test_chunks_are_bounded():
     X = np.zeros((40_000, 1000), np.float32)
-    parts = [len(part) for part, _ in LinearGram(X).chunks(np.arange(len(X)))]
+    parts = [len(chunk.part) for chunk in LinearGram(X).chunks(np.arange(len(X)))]
     assert sum(parts) == len(X)
     assert max(parts) * 1000 <= CHUNK_WORK
 
@@ -234,8 +237,8 @@ def test_memory_limit_holds(dtype):
     K.product(np.ones((1, N)))
     assert K._kept.nbytes + K._part * N * X.itemsize <= tight(X)
     assert K._count == len(K._kept) > 0
-    for part, panel in K.chunks(np.arange(N)):
-        assert len(panel.rows) <= max(len(K._kept), len(part))
+    for chunk in K.chunks(np.arange(N)):
+        assert len(chunk.rows) <= max(len(K._kept), len(chunk.part))
 
 
 def test_memory_limit_too_small():
@@ -270,8 +273,13 @@ def test_threads():
         rng = np.random.default_rng(seed)
         for _ in range(20):
             state, steps = np.zeros(N), rng.standard_normal(N)
-            for part, panel in K.chunks(rng.permutation(N)):
-                moves(panel, part, steps[part], state, np.empty(len(part)))
+            coef = np.zeros(N)
+            for chunk in K.chunks(rng.permutation(N)):
+                part = chunk.part
+                here = chunk.enter(coef[None], state[None])[0]
+                moves(chunk.panel, part, steps[part], here, np.empty(len(part)))
+                coef[part] = steps[part]
+                chunk.leave(coef[None], state[None])
             if not np.allclose(state, expected @ steps, atol=1e-12 * N):
                 bad.append(seed)
 

@@ -23,9 +23,9 @@ def sweep(problem, coef, rests, longest):
     """One sweep from the coefficients on; the new ones and their state."""
     coef = coef.copy()
     state = problem.gram.state(coef[None])[0]
-    (order, panel), *_ = problem.gram.chunks(np.arange(N))
-    args = problem.y[0], problem.C[0], coef, problem.gram.diagonal, np.zeros(3), order
-    loops.sweep(problem.loss, panel, state, *args, rests, longest)
+    chunk, *_ = problem.gram.chunks(np.arange(N))
+    args = problem.y[0], problem.C[0], coef, problem.gram.diagonal, np.zeros(3), chunk.part
+    loops.sweep(problem.loss, chunk.panel, state, *args, rests, longest)
     return coef, state
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from resolvent._threads import one_blas_thread
 from resolvent.grams import RowGram
 from resolvent.problem import Array, Problem, Record, Solution
+from resolvent.solvers.by_rows import takes_sweeps
 from resolvent.solvers.coordinate_descent import as_generator, coordinate_descent
 from resolvent.solvers.fixed_point import fixed_point
 from resolvent.solvers.greedy import greedy
@@ -63,7 +64,8 @@ def solve(
         "newton" takes proximal Newton steps, which reach tight tolerances on ill-conditioned
         problems; each solves a linear system, of as many rows as there are free coefficients or,
         for the linear kernel, columns. "auto" is, where `rule` is not given, greedy coordinate
-        descent if rows of K are at hand, Newton for a linear kernel with few columns (up to some
+        descent if rows of K are at hand (permuted sweeps for losses whose resolvent takes
+        iterations, such as the logistic), Newton for a linear kernel with few columns (up to some
         600 if dense, 2000 if sparse), and otherwise coordinate descent; for a loss that couples all
         samples, fixed point.
     rule : {"permuted", "cyclic", "aitken", "greedy"}, array of int or callable, default="permuted"
@@ -139,8 +141,9 @@ def solve(
     if solver == "auto":
         solver = "fixed_point" if problem.couples == "samples" else "coordinate_descent"
         if isinstance(rule, str) and rule == "permuted" and not problem.couples:
-            is_greedy = isinstance(problem.gram, RowGram)
-            if not is_greedy and accelerate and stop == "gap" and newton_is_cheap(problem):
+            has_rows = isinstance(problem.gram, RowGram)
+            is_greedy = has_rows and not takes_sweeps(problem)
+            if not has_rows and accelerate and stop == "gap" and newton_is_cheap(problem):
                 solver = "newton"
     if max_iter is None:
         max_iter = MAX_ITER["fixed_point" if is_greedy else solver]

@@ -303,26 +303,38 @@ class Problem:
             return np.array(np.broadcast_to(offsets[0], self.risk.n_columns))
         return self.public(np.array(offsets))
 
-    def certify(self, j: int, coef: Array, scores: Array) -> Certificate:
-        """Bounds for problem j at coefficients `coef` with ``scores = K coef`` just computed."""
+    def certify(
+        self, j: int, coef: Array, scores: Array, near: Any = 0.0, exact: bool = True
+    ) -> Certificate:
+        """Bounds for problem j at coefficients `coef` with ``scores = K coef`` just computed.
+
+        The best offset is sought from `near` on. The dual bound holds only where the coefficients
+        sum to zero, so they are made to; unless `exact`, only for that bound and without a product
+        with K: the trace is above its norm, and the change is small.
+        """
         b: Any = 0.0
+        balanced = coef
         if self.fit_intercept:
-            # The dual bound holds only where the coefficients sum to zero.
             if self._imbalance(coef) > 1e-12:
-                coef, _ = self.resolvent_step(j, coef, scores)
-                scores = self.gram.product(coef[None])[0]
-            b = self.risk.best_offset(j, coef, scores)
-        sums = self.risk.fenchel(j, coef, scores, b)
-        losses, conjugates, products, size = sums
+                balanced, _ = self.resolvent_step(j, coef, scores, near)
+            if exact and balanced is not coef:
+                coef, scores = balanced, self.gram.product(balanced[None])[0]
+            b = self.risk.best_offset(j, coef, scores, near)
+        losses, conjugates, products, size = self.risk.fenchel(j, balanced, scores, b)
+        square = products  # c'Kc of the primal, and then of the dual
+        if balanced is not coef:
+            square = float(coef @ scores)
+            change = balanced - coef
+            products = 2.0 * products - square + self.gram.trace * float(change @ change)
         with np.errstate(over="ignore"):  # on a K that is no kernel they may grow for ever
             noise = self.gram.noise * float(coef**2 @ self.gram.diagonal)
         floor = 64 * EPS * size + noise
         floor = floor if np.isfinite(floor) else 0.0  # an infinite objective is not rounding
         # To rounding sum(c) = 0; what is left of it costs the bound b sum(c), to first order.
-        dual = -conjugates - 0.5 * products - self.left_over(coef, b)
-        if self.fit_intercept and self._imbalance(coef) > 1e-9:
+        dual = -conjugates - 0.5 * products - self.left_over(balanced, b)
+        if self.fit_intercept and self._imbalance(balanced) > 1e-9:
             dual = -np.inf  # no offset balances them: they prove nothing
-        return Certificate(coef, scores, b, losses + 0.5 * products, dual, floor)
+        return Certificate(coef, scores, b, losses + 0.5 * square, dual, floor)
 
     def _imbalance(self, coef: Array) -> float:
         """How far coefficients are from a sum of zero, in units of their size."""

@@ -47,7 +47,8 @@ class Separable:
 
     def balance(self, j: int, c: Array, z: Array, alpha: Array, b: Any) -> Any:
         """Offset at which the step sums to zero, searched from b."""
-        return loops.balance(self.loss, self.y[j], self.C[j], c, z, alpha, 0.0, b)
+        slack = 1e-13 * float(np.abs(c).sum())
+        return loops.balance(self.loss, self.y[j], self.C[j], c, z, alpha, 0.0, b, slack)
 
     def best_offset(self, j: int, c: Array, z: Array, b: Any = 0.0) -> Any:
         """Argmin of f(z + b) over b; the midpoint where that is an interval."""
@@ -56,8 +57,8 @@ class Separable:
         out = self.step(j, none, z, 0.0, sharp)
         slack = 1e-12 * (float(np.abs(out).sum()) or float(C.sum()))
         args = self.loss, y, C, none, z, sharp
-        lo = loops.balance(*args, slack, 0.0)
-        hi = loops.balance(*args, -slack, lo if abs(lo) < 1e99 else 0.0)
+        lo = loops.balance(*args, slack, b, 0.1 * slack)
+        hi = loops.balance(*args, -slack, lo if abs(lo) < 1e99 else 0.0, 0.1 * slack)
         ends = [b for b in (lo, hi) if abs(b) < 1e99]
         if len(ends) == 2 and abs(lo + hi) <= 1e-9 * (hi - lo):
             return 0.0  # ends that cancel, to rounding
@@ -81,6 +82,10 @@ class Separable:
         diagonal, offset, *places = args
         y, C = self.y[j], self.C[j]
         return loops.sweep(self.loss, panel, state, y, C, c, diagonal, offset[0], *places)
+
+    def columns(self, coef: Array) -> Array:
+        """Coefficients of all problems (m, n) as the rows that K is applied to."""
+        return coef
 
     def totals(self, c: Array) -> Array:
         """Add up the coefficients that an offset makes zero."""
@@ -200,6 +205,10 @@ class Coupled:
         y, c = self.y[j].reshape(-1, self.n_columns), c.reshape(-1, self.n_columns)
         diagonal, offset, order, *_ = args  # a row of coefficients hardly ever rests as a whole
         return groups.sweep(self.loss, panel, states, y, self.C[j], c, diagonal, offset, order)
+
+    def columns(self, coef: Array) -> Array:
+        """Coefficients as the rows that K is applied to: one for each column."""
+        return coef.reshape(-1, self.n_columns).T
 
     def totals(self, c: Array) -> Array:
         """Add up the coefficients that an offset makes zero: one for each column."""

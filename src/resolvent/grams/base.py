@@ -11,11 +11,25 @@ import numpy as np
 
 from resolvent.grams.systems import Direction, bordered, inverse
 
-__all__ = ["CHUNK_WORK", "Gram"]
+__all__ = ["CHUNK_WORK", "Chunk", "Gram"]
 
 # Multiply-adds of one stretch of compiled coordinate updates, about 50 ms: Python sees Ctrl-C,
 # time limits and other threads in between.
 CHUNK_WORK = 30_000_000
+
+
+class Chunk:
+    """Some coordinates with the panel that is good for them, and the multiply-adds of a sweep."""
+
+    def __init__(self, part: np.ndarray, panel: Any, row_cost: int) -> None:
+        self.part, self.panel, self.work = part, panel, len(part) * row_cost
+
+    def enter(self, coef: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """Give the states that the panel works on; a row for each row of coefficients."""
+        return states
+
+    def leave(self, coef: np.ndarray, states: np.ndarray) -> None:
+        """Bring the states up to date, now that coefficients have moved."""
 
 
 class Gram(ABC):
@@ -26,15 +40,16 @@ class Gram(ABC):
     whatever the precision of K.
 
     A solver that sees K only through products needs `product`; one that moves single coordinates
-    takes them from `chunks`, which gives the coordinates together with a *panel*, a NamedTuple
-    with two methods that compile (call them by `resolvent._jit.dot` and `axpy`):
+    takes them from `chunks`, which gives coordinates together with a *panel*, a NamedTuple with two
+    methods that compile (call them by `resolvent._jit.dot` and `axpy`):
 
     ``dot(state, i)``
         the score z_i, from the state, a float64 vector;
     ``axpy(state, i, h)``
         the move c_i += h: the state changes in place.
 
-    A panel is good for the coordinates that came with it.
+    A panel is good for the coordinates that came with it, until the next ones come, and works on
+    the states that ``chunk.enter`` gives; ``chunk.leave`` brings all states up to date.
 
     Attributes
     ----------
@@ -95,7 +110,7 @@ class Gram(ABC):
         return self.scores(self.state(coef))
 
     @abstractmethod
-    def chunks(self, order: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
+    def chunks(self, order: np.ndarray) -> Iterator[Chunk]:
         """Cut a sequence of coordinates into parts of bounded work, each with its panel."""
 
     @abstractmethod

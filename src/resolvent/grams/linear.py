@@ -10,7 +10,7 @@ from scipy import sparse
 
 from resolvent._threads import run
 from resolvent.grams import features
-from resolvent.grams.base import CHUNK_WORK, Gram, checked_diagonal, read_only
+from resolvent.grams.base import CHUNK_WORK, Chunk, Gram, checked_diagonal, read_only
 from resolvent.grams.features import DenseFeatures, SparseFeatures
 from resolvent.grams.systems import Direction, bordered, inverse
 from resolvent.kernels.points import as_dense, as_rows, check_dtype, split
@@ -96,9 +96,9 @@ class LinearGram(Gram):
         self._run(features.fill_scores, items, len(state))
         return result
 
-    def chunks(self, order: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
+    def chunks(self, order: np.ndarray) -> Iterator[Chunk]:
         for part in split(np.asarray(order, np.int64), max(1, CHUNK_WORK // self.row_cost)):
-            yield part, self.panel
+            yield Chunk(part, self.panel, self.row_cost)
 
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         right = self.X[columns].astype(np.float64, copy=False).T

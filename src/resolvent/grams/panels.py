@@ -8,7 +8,7 @@ import numpy as np
 
 from resolvent._jit import plain
 
-__all__ = ["add_rows_part", "put"]
+__all__ = ["add_rows_part", "gather", "put"]
 
 
 @plain
@@ -31,6 +31,15 @@ def add_rows_part(
         h, a = coef[p], rows[where[p]][start:stop]
         for q in range(part.size):
             part[q] += h * a[q]
+
+
+@plain
+def gather(rows: Any, where: Any, columns: Any, out: Any) -> None:
+    """Copy the columns of the rows `where`."""
+    for p in range(len(where)):
+        source, target = rows[where[p]], out[p]
+        for q in range(len(columns)):
+            target[q] = source[columns[q]]
 
 
 @plain

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from resolvent._threads import one_blas_thread, run
-from resolvent.grams.base import CHUNK_WORK, Gram, checked_diagonal, read_only
+from resolvent.grams.base import CHUNK_WORK, Chunk, Gram, checked_diagonal, read_only
 from resolvent.grams.memory import parse_memory
 from resolvent.kernels import Kernel
 from resolvent.kernels.points import Points, check_dtype, split
@@ -23,31 +23,61 @@ __all__ = ["ComputedGram", "DenseGram", "RowGram", "RowPanel", "StoredGram"]
 TILE_ROWS = 256
 TILE_COLUMNS = 2048
 
+CHUNK = 256  # coordinates whose updates go to all scores together
+
 # Rows that a gram must be able to hold for its computation to make sense.
 LEAST_ROWS = 16
 
 
 class RowPanel(NamedTuple):
-    """Rows of K; the state is z = K c.
+    """K on some coordinates; the state is z = K c on the same.
 
     Parameters
     ----------
-    rows : ndarray of shape (r, n)
-        Rows of K, float32 or float64.
-    slot : ndarray of shape (n,), int64
-        Where in `rows` the row of a coordinate is.
+    K : ndarray of shape (r, r)
+        The matrix, float32 or float64.
+    place : ndarray of shape (n,), int64
+        Where in it a coordinate is.
     """
 
-    rows: np.ndarray
-    slot: np.ndarray
+    K: np.ndarray
+    place: np.ndarray
 
     def dot(self, state: Any, i: int) -> Any:
-        return state[i]
+        return state[self.place[i]]
 
     def axpy(self, state: Any, i: int, h: float) -> None:
-        row = self.rows[self.slot[i]]
+        row = self.K[self.place[i]]
         for j in range(row.size):
             state[j] += h * row[j]
+
+
+class RowChunk(Chunk):
+    """Some coordinates, whose own scores are brought up to date at once and all others at the end.
+
+    The updates are the same, but most of the work is one product, on all cores, that goes through
+    the scores once for many rows.
+    """
+
+    def __init__(self, part: np.ndarray, rows: np.ndarray, slot: np.ndarray, place: np.ndarray):
+        from resolvent.grams.panels import gather  # here, because it imports Numba
+
+        self.which = np.unique(part)  # an order may visit a coordinate twice
+        self.rows, self.where = rows, slot[self.which]
+        K = np.empty((len(self.which), len(self.which)), rows.dtype)
+        gather(rows, self.where, self.which, K)
+        place[self.which] = np.arange(len(self.which))
+        super().__init__(part, RowPanel(read_only(K), read_only(place)), len(K))
+
+    def enter(self, coef: np.ndarray, states: np.ndarray) -> np.ndarray:
+        self.before = coef[:, self.which]
+        return states[:, self.which]
+
+    def leave(self, coef: np.ndarray, states: np.ndarray) -> None:
+        moves = coef[:, self.which] - self.before
+        moved = np.flatnonzero(moves.any(axis=0))
+        if len(moved):
+            _add_product(states, moves[:, moved], self.rows, self.where[moved])
 
 
 class RowGram(Gram):
@@ -97,10 +127,12 @@ class RowGram(Gram):
     def scores(self, state: np.ndarray) -> np.ndarray:
         return state
 
-    def chunks(self, order: np.ndarray) -> Iterator[tuple[np.ndarray, RowPanel]]:
-        for part in split(np.asarray(order, np.int64), self._part):
-            rows, slot = self.fetch(part)
-            yield part, RowPanel(read_only(rows), read_only(slot))
+    def chunks(self, order: np.ndarray) -> Iterator[Chunk]:
+        place = np.zeros(self.n, np.int64)
+        for fetched in split(np.asarray(order, np.int64), self._part):
+            rows, slot = self.fetch(fetched)
+            for part in split(fetched, CHUNK):
+                yield RowChunk(part, rows, slot, place)
 
 
 def _add_product(result: np.ndarray, coef: np.ndarray, rows: np.ndarray, where: np.ndarray) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from resolvent.grams.base import Gram
+from resolvent.grams.base import Chunk, Gram
 
 
 class StackedGram(Gram):
@@ -40,7 +39,7 @@ class StackedGram(Gram):
         columns = scores.reshape(len(state), self.k, self.kernel.n)
         return np.ascontiguousarray(columns.swapaxes(1, 2)).reshape(len(state), -1)
 
-    def chunks(self, order: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
+    def chunks(self, order: np.ndarray) -> Iterator[Chunk]:
         yield from self.kernel.chunks(order)
 
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -178,6 +178,7 @@ class Logistic(NamedTuple):
     """
 
     targets = "sign"
+    iterative = True
 
     def inverse_link(self, z: float) -> float:
         """Probability of y = 1."""

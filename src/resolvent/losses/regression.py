@@ -280,6 +280,7 @@ class Poisson(NamedTuple):
     """
 
     targets = "nonnegative"
+    iterative = True
 
     def inverse_link(self, z: float) -> float:
         """Mean of y."""

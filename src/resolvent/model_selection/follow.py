@@ -13,7 +13,7 @@ from resolvent.grams import Gram, RowGram
 from resolvent.losses import as_loss
 from resolvent.problem import Array, Problem
 from resolvent.solvers import loops
-from resolvent.solvers.greedy import greedy
+from resolvent.solvers.by_rows import by_rows
 from resolvent.solvers.iterate import Point
 
 TRIALS = 6  # ways to scale a solution to the next C
@@ -147,7 +147,7 @@ class Coarse(Walker):
         gaps = np.empty(problem.m)
         most = self.settings["max_iter"] or np.inf
         blocks = 0
-        for largest in greedy(problem)(point):
+        for largest in by_rows(problem)(point):
             self.pause()
             if largest is None:
                 continue

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from resolvent._threads import run
-from resolvent.problem import Problem
+from resolvent.grams.base import Chunk
+from resolvent.problem import Array, Problem
 from resolvent.solvers.iterate import Point, Steps
 
 Order = NDArray[np.int64]
 RULES = ("permuted", "cyclic", "aitken")
 LONGEST_REST = 8
-GROUP = 8
+GROUP = 16
 LARGE = 10_000
 WORTH_THREADS = 100_000  # multiply-adds of a sweep
 OFFSET_STEP = 0.1  # rho, in units of the mean of k_ii
@@ -61,11 +62,10 @@ def coordinate_descent(
         longest = LONGEST_REST if shrink else 0
         largest = np.zeros(problem.m)
 
-        def sweep(j: int, part: Order, panel: Any) -> None:
-            state, coef = point.state[j], point.coef[j]
-            places = part, rests[j], longest
-            step = risk.sweep(j, panel, state, coef, gram.diagonal, offset[j], *places)
-            largest[j] = max(largest[j], step)
+        def sweep(j: int, chunk: Chunk, states: Array) -> None:
+            places = chunk.part, rests[j], longest
+            args = chunk.panel, states, point.coef[j], gram.diagonal, offset[j], *places
+            largest[j] = max(largest[j], risk.sweep(j, *args))
 
         iteration = 0
         while True:
@@ -75,9 +75,13 @@ def coordinate_descent(
             some_rest = rests[:, 1].any(axis=1)
             for j in range(problem.m if problem.fit_intercept else 0):
                 offset[j, :, 0], offset[j, :, 1] = point.intercept[j], risk.totals(point.coef[j])
-            for part, panel in gram.chunks(order[used[order]]):
-                items = [(j, part, panel) for j in point.running]
-                run(sweep, items, parallel=len(part) * gram.row_cost > WORTH_THREADS)
+            for chunk in gram.chunks(order[used[order]]):
+                coef = risk.columns(point.coef)
+                states = point.state.reshape(len(coef), -1)
+                here = chunk.enter(coef, states).reshape(problem.m, -1)
+                items = [(j, chunk, here[j]) for j in point.running]
+                run(sweep, items, parallel=chunk.work > WORTH_THREADS)
+                chunk.leave(coef, states)
                 yield None
             change = offset[:, :, 2] * offset[:, :, 1]
             point.intercept += change.reshape(point.intercept.shape)

@@ -168,7 +168,8 @@ class Run:
             point.state[which] = problem.gram.state(point.coef[which])
         for j, z in zip(which, problem.gram.scores(point.state[which]), strict=True):
             self._look_at_curvature(j, point.coef[j].copy(), z.copy())
-            current = problem.certify(j, point.coef[j].copy(), z.copy())
+            where = point.coef[j].copy(), z.copy(), point.intercept[j]
+            current = problem.certify(j, *where, exact=afresh)
             lowest = self.best[j].certificate
             self.falls |= lowest is None or 0.0 <= current.primal < lowest.primal
             self.best[j].see(current)

@@ -29,6 +29,7 @@ Vector = NDArray[np.float64]
 
 # alpha / C_i at which a resolvent is a subgradient at the score itself: z = (v - u) / a.
 SHARP = 1e200
+PATIENCE = 3  # turns of regula falsi before a bisection
 
 
 @register_jitable
@@ -154,38 +155,43 @@ def find_offset(
 ) -> float:
     """Find the offset at which the fixed-point step sums to `aim`, starting the search from `b`.
 
-    The sum falls as the offset grows: bracket, then regula falsi with bisection, down to two
-    neighbouring numbers, or to a sum within `slack` of the aim. Where no offset reaches the aim the
-    search ends at +-1e100.
+    The sum falls as the offset grows: bracket, then regula falsi in Illinois' way, with a bisection
+    wherever that does not halve the bracket in PATIENCE turns, down to two neighbouring numbers, or
+    to a sum within `slack` of the aim. Where no offset reaches the aim the search ends at +-1e100.
     """
     lo, hi = b, b
-    f_lo = f_hi = total(loss, y, C, c, z, b, alpha) - aim
+    first = f_lo = f_hi = total(loss, y, C, c, z, b, alpha) - aim
     side = 1.0 if f_lo > 0.0 else -1.0
     width = 1e-3 * max(abs(b), 1e-3)
-    outward = abs(f_lo) > slack
-    halve = False
-    while outward or f_lo > 0.0 > f_hi:
-        if outward:
-            trial = b + side * width
-            width *= 4.0
+    while abs(first) > slack:  # outward, a little farther than where a line would be at the aim
+        trial = b + side * width
+        f = total(loss, y, C, c, z, trial, alpha) - aim
+        width *= min(max(4.0, 1.5 * first / (first - f)), 64.0) if f != first else 64.0
+        if f > 0.0:
+            lo, f_lo = trial, f
         else:
-            width = hi - lo
-            trial = lo + f_lo * (width / (f_lo - f_hi))
-            if halve or not lo < trial < hi:
-                trial = lo + 0.5 * width
+            hi, f_hi = trial, f
+        if side * f <= slack:
+            break
+        if abs(trial) >= 1e100:
+            return trial
+    w_lo, w_hi, last = f_lo, f_hi, 0.0
+    turns, width = 0, hi - lo
+    while f_lo > slack and f_hi < -slack:
+        trial = lo + w_lo * ((hi - lo) / (w_lo - w_hi))
+        if turns == PATIENCE or not lo < trial < hi:
+            trial = lo + 0.5 * (hi - lo)
             if not lo < trial < hi:
                 break
         f = total(loss, y, C, c, z, trial, alpha) - aim
-        if f > slack:
-            lo, f_lo = trial, f
-        elif f < -slack:
-            hi, f_hi = trial, f
+        if f > 0.0:
+            lo, f_lo, w_lo, w_hi = trial, f, f, 0.5 * w_hi if last > 0.0 else w_hi
         else:
-            return trial
-        if outward:
-            outward = side * f > 0.0 and abs(trial) < 1e100
-        else:
-            halve = hi - lo > 0.5 * width
+            hi, f_hi, w_hi, w_lo = trial, f, f, 0.5 * w_lo if last < 0.0 else w_lo
+        last = f
+        turns += 1
+        if turns > PATIENCE or hi - lo <= 0.5 * width:
+            turns, width = 0, hi - lo
     return lo if abs(f_lo) <= abs(f_hi) else hi
 
 

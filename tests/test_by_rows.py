@@ -1,0 +1,55 @@
+"""What "auto" takes where rows of K are at hand, and the bounds of coefficients out of balance."""
+
+import numpy as np
+import pytest
+from samples import as_targets
+
+from resolvent import Problem, gram, solve
+from resolvent.losses import LOSSES
+
+N = 60
+
+
+def make(loss):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((N, 3))
+    return gram(X, "rbf", gamma=0.3), as_targets(loss, X[:, 0] + 0.5 * rng.standard_normal(N))
+
+
+def iterations(loss, C, **options):
+    K, y = make(loss)
+    return solve(loss, K, y, C, accelerate=False, tol=1e-4, **options).n_iter
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson"])
+def test_sweeps_where_resolvents_are_costly_and_C_is_not_large(loss):
+    assert iterations(loss, 1.0) == iterations(loss, 1.0, solver="coordinate_descent")
+    assert iterations(loss, 1.0) != iterations(loss, 1.0, rule="greedy")
+
+
+def test_greedy_blocks_elsewhere():
+    for loss, C in (("hinge", 1.0), ("huber", 1.0), ("logistic", 2000.0)):
+        assert iterations(loss, C) == iterations(loss, C, rule="greedy")
+        assert iterations(loss, C) != iterations(loss, C, solver="coordinate_descent")
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_bounds_without_a_product_hold_on_the_way(loss):
+    K, y = make(loss)
+    problem = Problem(loss, K, y, 2.0, fit_intercept=True)
+    best = solve(loss, K, y, 2.0, fit_intercept=True, tol=1e-9)
+    slack = 1e-9 * abs(best.primal)
+    rng = np.random.default_rng(0)
+    gaps = []
+    for distance in (1.0, 1e-1, 1e-2, 1e-3):
+        near = best.coef * (1.0 - distance * rng.random(N))
+        coef, _ = Problem(loss, K, y, 2.0).resolvent_step(0, near, K.product(near[None])[0])
+        assert abs(coef.sum()) > 1e-12 * np.abs(coef).sum()
+        certificate = problem.certify(0, coef, K.product(coef[None])[0], exact=False)
+        np.testing.assert_array_equal(certificate.coef, coef)
+        at = problem.primal(coef, certificate.intercept)
+        assert certificate.primal == pytest.approx(at, rel=1e-9)
+        assert certificate.dual <= best.primal + slack
+        assert certificate.primal >= best.dual - slack
+        gaps.append(certificate.primal - certificate.dual)
+    assert gaps[-1] < 0.1 * gaps[0]
