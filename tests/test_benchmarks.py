@@ -56,6 +56,16 @@ def test_common_objective_is_the_solutions(loss, kernel):
     assert 0.3 < found["score"] <= 1
 
 
+def test_kernel_ridge_with_coefficients_of_zero_is_judged():
+    data = toy("squared")
+    data["y"] = np.where(np.arange(len(data["y"])) % 2, data["y"], 0.0)
+    objective, solver = problem("resolvent", "squared", tol=0.9, data=data, fit_intercept=False)
+    assert isinstance(solver.model, resolvent.KernelRidge)
+    assert not solver.model.dual_coef_.all()
+    claimed = solver.certificate()["claimed"]
+    assert judged(objective, solver)["primal"] == pytest.approx(claimed, rel=1e-5)
+
+
 def test_common_objective_by_the_functional_interface():
     data = toy()
     K = gram(data["X"].astype(float), kernel="rbf", gamma=0.4)

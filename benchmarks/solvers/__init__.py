@@ -56,12 +56,13 @@ class EstimatorSolver:
             parts = getattr(model, "estimators_", [model])  # one for each class, or all in one
             coef = np.vstack([part.coef_ for part in parts]).astype(np.float64).T
             return {"coef": coef, "intercept": np.zeros(coef.shape[1])}
-        rows = getattr(model, "support_", np.arange(len(self.y)))
         dual = np.atleast_2d(np.asarray(model.dual_coef_, dtype=np.float64))
         offset = np.ravel(getattr(model, "intercept_", 0.0))
         classes = len(getattr(model, "classes_", "ab"))
         if classes > 2:
             dual = pair_coefficients(dual, np.repeat(np.arange(classes), model.n_support_), classes)
+        # Kernel ridge gives a coefficient for every row, zero or not.
+        rows = slice(None) if dual.shape[1] == len(self.y) else model.support_
         coef = np.zeros((len(self.y), len(dual)))
         coef[rows] = dual.T
         return {"coef": coef, "intercept": offset}

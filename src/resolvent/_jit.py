@@ -87,6 +87,9 @@ def _source_digest() -> str:
 DIGEST = _source_digest()
 
 
+OWN: set[type] = set()  # classes of losses that have shown to be the package's own
+
+
 class compiled:
     """Compile a loop whose first argument is a loss.
 
@@ -111,7 +114,7 @@ class compiled:
         self.py_func = loop
 
     def __call__(self, loss: Any, *args: Any) -> Any:
-        if _own(loss):
+        if type(loss) in OWN or _own(loss):
             return self.cached(loss, *args)
         # A dispatcher knows a NamedTuple by the name of its class, and would take a class that is
         # defined anew for the old one; the type knows the class itself.
@@ -129,5 +132,8 @@ def plain(loop: Callable[..., Any]) -> Callable[..., Any]:
 
 def _own(loss: Any) -> bool:
     """Whether a loss, and each loss inside it, is a class of this package."""
-    inside = all(_own(part) for part in loss if isinstance(part, tuple))
-    return inside and type(loss).__module__.partition(".")[0] == __package__
+    parts = [part for part in loss if isinstance(part, tuple)]
+    own = type(loss).__module__.partition(".")[0] == __package__
+    if own and not parts:
+        OWN.add(type(loss))
+    return own and all(map(_own, parts))

@@ -48,7 +48,7 @@ class Separable:
     def balance(self, j: int, c: Array, z: Array, alpha: Array, b: Any) -> Any:
         """Offset at which the step sums to zero, searched from b."""
         slack = 1e-13 * float(np.abs(c).sum())
-        return loops.balance(self.loss, self.y[j], self.C[j], c, z, alpha, 0.0, b, slack)
+        return loops.balance(self.loss, self.y[j], self.C[j], c, z, alpha, 0.0, b, slack, 0.0)
 
     def best_offset(self, j: int, c: Array, z: Array, b: Any = 0.0) -> Any:
         """Argmin of f(z + b) over b; the midpoint where that is an interval."""
@@ -57,8 +57,10 @@ class Separable:
         out = self.step(j, none, z, 0.0, sharp)
         slack = 1e-12 * (float(np.abs(out).sum()) or float(C.sum()))
         args = self.loss, y, C, none, z, sharp
-        lo = loops.balance(*args, slack, b, 0.1 * slack)
-        hi = loops.balance(*args, -slack, lo if abs(lo) < 1e99 else 0.0, 0.1 * slack)
+        lo = loops.balance(*args, slack, b, 0.1 * slack, 0.0)
+        # As a rule the other end is the same number, or one of the next.
+        near, width = (lo, 4.0 * EPS * abs(lo) + 1e-100) if abs(lo) < 1e99 else (0.0, 0.0)
+        hi = loops.balance(*args, -slack, near, 0.1 * slack, width)
         ends = [b for b in (lo, hi) if abs(b) < 1e99]
         if len(ends) == 2 and abs(lo + hi) <= 1e-9 * (hi - lo):
             return 0.0  # ends that cancel, to rounding

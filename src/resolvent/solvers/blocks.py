@@ -216,7 +216,7 @@ def solve_block(
     updates = 0
     while updates < max_updates:
         if paired and fresh == 0:
-            b = find_offset(loss, y, C, c, s, alpha, aim, b, slack)
+            b = find_offset(loss, y, C, c, s, alpha, aim, b, slack, 0.0)
             fresh = OFFSET_EVERY
         for p in range(n):  # answer(), without its divisions
             h[p] = -C[p] * (resolvent(loss, y[p], a[p] * (s[p] + b) - u[p], a[p]) + u[p])

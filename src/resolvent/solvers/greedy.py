@@ -58,7 +58,7 @@ def greedy(problem: Problem) -> Callable[[Point], Steps]:
                 if problem.fit_intercept:
                     # The offset need be no more exact than the moves are large.
                     slack = 1e-3 * last[j]
-                    b = loops.balance(*args, 1.0 / diagonal, 0.0, point.intercept[j], slack)
+                    b = loops.balance(*args, 1.0 / diagonal, 0.0, point.intercept[j], slack, 0.0)
                 blocks.moves(*args, b, diagonal, h, free)
                 largest[j] = np.abs(h).max()
                 # Those that were just moved may have to answer the moves of others: without them

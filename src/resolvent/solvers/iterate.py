@@ -183,12 +183,14 @@ class Run:
         of the sum that they are, which counts where the coefficients have hardly changed.
         """
         gram = self.problem.gram
-        before = self.last.get(j, (np.zeros_like(coef), np.zeros_like(scores)))
-        self.last[j] = coef, scores
+        before, self.last[j] = self.last.get(j), (coef, scores)
         of_kernel = 8 * gram.n * (float(np.finfo(gram.dtype).eps) + gram.noise)
         of_scores = 8 * gram.n * EPS * gram.diagonal.max() * np.abs(coef).sum()
         with np.errstate(all="ignore"):
-            for c, z, rounded in ((coef, scores, 0.0), (coef - before[0], scores - before[1], 1.0)):
+            points = [(coef, scores, 0.0)]
+            if before is not None:
+                points.append((coef - before[0], scores - before[1], 1.0))
+            for c, z, rounded in points:
                 size = np.abs(c).max()  # out of the squares, which might overflow
                 u = c / size
                 slack = of_kernel * float(u**2 @ gram.diagonal)

@@ -151,9 +151,12 @@ def find_offset(
     alpha: Vector,
     aim: float,
     b: float,
-    slack: float = 0.0,
+    slack: float,
+    width: float,
 ) -> float:
     """Find the offset at which the fixed-point step sums to `aim`, starting the search from `b`.
+
+    `width` is how far from there it is expected; 0 if that is not known.
 
     The sum falls as the offset grows: bracket, then regula falsi in Illinois' way, with a bisection
     wherever that does not halve the bracket in PATIENCE turns, down to two neighbouring numbers, or
@@ -162,7 +165,8 @@ def find_offset(
     lo, hi = b, b
     first = f_lo = f_hi = total(loss, y, C, c, z, b, alpha) - aim
     side = 1.0 if f_lo > 0.0 else -1.0
-    width = 1e-3 * max(abs(b), 1e-3)
+    if width == 0.0:
+        width = 1e-3 * max(abs(b), 1e-3)
     while abs(first) > slack:  # outward, a little farther than where a line would be at the aim
         trial = b + side * width
         f = total(loss, y, C, c, z, trial, alpha) - aim
