@@ -10,6 +10,7 @@ from scipy import sparse
 
 from resolvent._jit import OPTIONS, axpy, dot
 from resolvent.grams import DenseGram, as_gram, gram, parse_memory
+from resolvent.grams import chunks as chunks_module
 from resolvent.grams import rows as rows_module
 from resolvent.grams.base import CHUNK_WORK
 from resolvent.grams.linear import LinearGram
@@ -95,6 +96,7 @@ def small_tiles(monkeypatch):
     """Sizes at which 75 rows make many tiles."""
     monkeypatch.setattr(rows_module, "TILE_ROWS", 8)
     monkeypatch.setattr(rows_module, "TILE_COLUMNS", 32)
+    monkeypatch.setattr(chunks_module, "TILE", 8 * 32)
 
 
 @pytest.fixture(params=[np.float32, np.float64], ids=["float32", "float64"])

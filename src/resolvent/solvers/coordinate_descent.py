@@ -75,9 +75,9 @@ def coordinate_descent(
             some_rest = rests[:, 1].any(axis=1)
             for j in range(problem.m if problem.fit_intercept else 0):
                 offset[j, :, 0], offset[j, :, 1] = point.intercept[j], risk.totals(point.coef[j])
+            coef = risk.columns(point.coef)
+            states = point.state.reshape(len(coef), -1)
             for chunk in gram.chunks(order[used[order]]):
-                coef = risk.columns(point.coef)
-                states = point.state.reshape(len(coef), -1)
                 here = chunk.enter(coef, states).reshape(problem.m, -1)
                 items = [(j, chunk, here[j]) for j in point.running]
                 run(sweep, items, parallel=chunk.work > WORTH_THREADS)

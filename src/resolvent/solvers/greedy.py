@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from resolvent.grams import RowGram
-from resolvent.grams.rows import add_rows
+from resolvent.grams.chunks import add_rows
 from resolvent.problem import Array, Problem
 from resolvent.solvers import blocks, loops
 from resolvent.solvers.iterate import Point, Steps
