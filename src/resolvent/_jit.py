@@ -94,9 +94,9 @@ class compiled:
     """Compile a loop whose first argument is a loss.
 
     Machine code for the package's own losses is kept on disk. Numba looks only at the file of the
-    loop to decide whether that code is still good, so (1) the stamp it compares is replaced by a
-    digest of the whole package, and (2) a user's loss, which may be edited at any time, is compiled
-    afresh in each process.
+    loop to decide whether that code is still good, so (1) the version it compares, before it reads
+    anything that may name a class of before, has a digest of the whole package, and (2) a user's
+    loss, which may be edited at any time, is compiled afresh in each process.
     """
 
     def __init__(self, loop: Callable[..., Any]) -> None:
@@ -108,7 +108,8 @@ class compiled:
         else:
             cache: Any = getattr(self.cached, "_cache", None)  # None under NUMBA_DISABLE_JIT
             if cache is not None:
-                cache._cache_file._source_stamp = DIGEST
+                file = cache._cache_file
+                file._version, file._source_stamp = f"{file._version} {DIGEST}", None
         self.__doc__ = loop.__doc__
         self.__name__ = loop.__name__
         self.py_func = loop
