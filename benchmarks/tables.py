@@ -69,6 +69,7 @@ def cells(datasets, n, losses, Cs, **settings):
     )
 
 
+CHOICES = "auto", "coordinate_descent", "fixed_point", "newton"
 LINEAR = {"kernel": "linear", "fit_intercept": False}
 SVM = cells(("ijcnn1", "covtype", "a9a", "mnist_halves"), 20000, ("hinge",), (1.0, 32.0))
 SVR = cells(("cal_housing", "kin40k", "casp"), 15000, ("epsilon_insensitive",), (1.0, 10.0))
@@ -123,7 +124,7 @@ TABLES = {
         "The choice of solver=auto",
         tuple(replace(cell, n=10_000) for cell in SVM + SVR)
         + cells(("a9a", "w8a"), None, MARGIN_LOSSES, (1.0,), **LINEAR),
-        ours=tuple(f"resolvent[solver={s}]" for s in ("auto", "coordinate_descent", "fixed_point")),
+        ours=tuple(f"resolvent[solver={s}]" for s in CHOICES),
         kind="solvers",
     ),
 }
