@@ -213,8 +213,9 @@ def test_one_column_is_not_a_vector():
 
 def test_status_of_several_is_the_worst():
     Y = np.stack([np.ones(N), targets("hinge")], axis=1)
+    settings = {"tol": 1e-10, "max_iter": 2, "rule": "cyclic", "accelerate": False}
     with pytest.warns(ConvergenceWarning):
-        s = solve("hinge", rbf(), Y, [1e-6, 1e4], tol=1e-10, max_iter=2, accelerate=False)
+        s = solve("hinge", rbf(), Y, [1e-6, 1e4], **settings)
     assert s.status == Status.MAX_ITER
     assert s.gap[0] <= 1e-10 * s.primal[0]
 
@@ -356,7 +357,7 @@ def test_callback_sees_each_record_and_can_stop():
     assert seen == s.history[1:]
     with pytest.warns(ConvergenceWarning, match="callback"):
         s = solve(
-            "hinge", rbf(), targets("hinge"), 1e3, tol=1e-10, accelerate=False,
+            "hinge", rbf(), targets("hinge"), 1e3, tol=1e-10, rule="cyclic", accelerate=False,
             callback=lambda record: record.iteration >= 2,
         )  # fmt: skip
     assert s.status == Status.CALLBACK
@@ -373,7 +374,7 @@ def test_error_in_callback_comes_through():
 
 @BOTH
 def test_limits_warn_once_with_the_numbers(solver):
-    K, y = rbf(), targets("hinge")
+    K, y = rbf(points(400)), targets("hinge", 400)  # more than two greedy iterations' work
     for limit, status in (({"max_iter": 2}, "MAX_ITER"), ({"time_limit": 0.0}, "TIME_LIMIT")):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

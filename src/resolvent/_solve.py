@@ -84,8 +84,9 @@ def solve(
     tol : float, default=1e-5
         The tolerance; 0 solves to the limit of rounding.
     max_iter : int, optional
-        Largest number of iterations: sweeps (default 10,000), greedy blocks or fixed-point steps
-        (100,000), proximal Newton steps (1,000).
+        Largest number of iterations: sweeps (default 10,000), greedy blocks (small ones count
+        together, up to a millisecond's work) or fixed-point steps (100,000), proximal Newton steps
+        (1,000).
     time_limit : float, optional
         Seconds after which the best result so far is returned.
     start : array-like or Solution, optional
@@ -130,7 +131,7 @@ def solve(
         raise TypeError(f"callback={callback!r} must be a function of a record, or None.")
     if time_limit is not None:
         _check_number("time_limit", time_limit, "it is in seconds")
-    rng = as_generator(random_state)
+    rng = None if random_state is None else as_generator(random_state)  # to be checked in any case
     is_greedy = isinstance(rule, str) and rule == "greedy"
     if problem.couples and (is_greedy or solver == "newton"):
         asked = "rule='greedy'" if is_greedy else "solver='newton'"
@@ -152,10 +153,10 @@ def solve(
     if solver == "fixed_point":
         steps = fixed_point(problem, alpha, accelerate)
     elif is_greedy:
-        steps = greedy(problem)
+        steps = greedy(problem, tol if stop == "gap" else 0.0)
     else:
         shrink = accelerate and stop == "gap" and isinstance(rule, str) and rule == "permuted"
-        steps = coordinate_descent(problem, rule, rng, shrink)
+        steps = coordinate_descent(problem, rule, rng or as_generator(None), shrink)
     if solver == "newton":
         steps = newton(problem, steps, tol)
     with one_blas_thread(), problem.gram.in_use():

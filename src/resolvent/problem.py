@@ -19,10 +19,9 @@ from resolvent.grams import Gram, as_gram
 from resolvent.grams.stacked import StackedGram
 from resolvent.losses import as_loss
 from resolvent.risk import Coupled, Separable
+from resolvent.solvers.loops import EPS
 
 Array = NDArray[np.float64]
-
-EPS = float(np.finfo(float).eps)
 
 
 class Status(IntEnum):
@@ -304,13 +303,19 @@ class Problem:
         return self.public(np.array(offsets))
 
     def certify(
-        self, j: int, coef: Array, scores: Array, near: Any = 0.0, exact: bool = True
+        self,
+        j: int,
+        coef: Array,
+        scores: Array,
+        near: Any = 0.0,
+        exact: bool = True,
+        rough: float = 0.0,
     ) -> Certificate:
         """Bounds for problem j at coefficients `coef` with ``scores = K coef`` just computed.
 
-        The best offset is sought from `near` on. The dual bound holds only where the coefficients
-        sum to zero, so they are made to; unless `exact`, only for that bound and without a product
-        with K: the trace is above its norm, and the change is small.
+        The best offset is sought from `near` on, up to `rough` in the primal. The dual bound holds
+        only where the coefficients sum to zero, so they are made to; unless `exact`, only for that
+        bound and without a product with K: the trace is above its norm, and the change is small.
         """
         b: Any = 0.0
         balanced = coef
@@ -319,7 +324,7 @@ class Problem:
                 balanced, _ = self.resolvent_step(j, coef, scores, near)
             if exact and balanced is not coef:
                 coef, scores = balanced, self.gram.product(balanced[None])[0]
-            b = self.risk.best_offset(j, coef, scores, near)
+            b = self.risk.best_offset(j, coef, scores, near, rough)
         losses, conjugates, products, size = self.risk.fenchel(j, balanced, scores, b)
         square = products  # c'Kc of the primal, and then of the dual
         if balanced is not coef:
@@ -343,7 +348,7 @@ class Problem:
 
     def left_over(self, coef: Array, b: Any) -> float:
         """Measure what the dual lacks where the coefficients do not sum to zero, to first order."""
-        return float(np.broadcast_to(b, self.risk.n_columns) @ self.risk.totals(coef))
+        return float((b * self.risk.totals(coef)).sum())
 
     def nothing(self, j: int) -> float:
         """Objective that is zero up to rounding, as with a constant target and an offset."""

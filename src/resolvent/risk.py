@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from resolvent.solvers import groups, loops
+from resolvent.solvers.loops import EPS
 
 Array = NDArray[np.float64]
 
-EPS = float(np.finfo(float).eps)
 MAX_NEWTON = 100  # moves of the offsets
 MAX_BISECTIONS = 50
 
@@ -48,23 +48,11 @@ class Separable:
     def balance(self, j: int, c: Array, z: Array, alpha: Array, b: Any) -> Any:
         """Offset at which the step sums to zero, searched from b."""
         slack = 1e-13 * float(np.abs(c).sum())
-        return loops.balance(self.loss, self.y[j], self.C[j], c, z, alpha, 0.0, b, slack, 0.0)
+        return loops.balance(self.loss, self.y[j], self.C[j], c, z, alpha, 0.0, b, slack, 0.0, 0.0)
 
-    def best_offset(self, j: int, c: Array, z: Array, b: Any = 0.0) -> Any:
-        """Argmin of f(z + b) over b; the midpoint where that is an interval."""
-        y, C = self.y[j], self.C[j]
-        sharp, none = np.full(len(y), np.inf), np.zeros(len(y))
-        out = self.step(j, none, z, 0.0, sharp)
-        slack = 1e-12 * (float(np.abs(out).sum()) or float(C.sum()))
-        args = self.loss, y, C, none, z, sharp
-        lo = loops.balance(*args, slack, b, 0.1 * slack, 0.0)
-        # As a rule the other end is the same number, or one of the next.
-        near, width = (lo, 4.0 * EPS * abs(lo) + 1e-100) if abs(lo) < 1e99 else (0.0, 0.0)
-        hi = loops.balance(*args, -slack, near, 0.1 * slack, width)
-        ends = [b for b in (lo, hi) if abs(b) < 1e99]
-        if len(ends) == 2 and abs(lo + hi) <= 1e-9 * (hi - lo):
-            return 0.0  # ends that cancel, to rounding
-        return sum(ends) / len(ends) if ends else 0.0
+    def best_offset(self, j: int, c: Array, z: Array, b: Any = 0.0, rough: float = 0.0) -> Any:
+        """Argmin of f(z + b) over b, up to `rough` in f; the midpoint where it is an interval."""
+        return loops.best_offset(self.loss, self.y[j], self.C[j], z, b, rough)
 
     def falls_for_ever(self, j: int) -> bool:
         """Whether f keeps falling as the offset grows, so that there is no best one."""
@@ -187,7 +175,7 @@ class Coupled:
         ridge = 1e-12 * float(np.trace(hessian)) + 1e-9 * float(alpha.sum()) / len(self.C[j])
         return np.linalg.solve(hessian + ridge * np.eye(self.n_columns), totals)
 
-    def best_offset(self, j: int, c: Array, z: Array, b: Any = 0.0) -> Any:
+    def best_offset(self, j: int, c: Array, z: Array, b: Any = 0.0, rough: float = 0.0) -> Any:
         """Offsets of the fixed point at c: the best ones where c is the solution."""
         return self.balance(j, c, z, np.full(len(c), self.alpha), b)
 

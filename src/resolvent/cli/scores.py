@@ -11,7 +11,8 @@ import numpy as np
 from resolvent.io.errors import DataFileError
 from resolvent.io.tabular import TabularModel
 from resolvent.losses import BY_NAME
-from resolvent.problem import EPS, Status
+from resolvent.problem import Status
+from resolvent.solvers.loops import EPS
 
 __all__ = ["Evaluation", "certificate", "closeness", "describe", "evaluate", "loss_name"]
 

@@ -134,11 +134,12 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         targets: np.ndarray,
         weights: np.ndarray,
         *,
+        C: float = 1.0,
         memory_limit: Any = "auto",
         start: np.ndarray | None = None,
         **settings: Any,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Solve for all columns of `targets`, with weights C_i of the same shape.
+        """Solve for all columns of `targets`, with weights of the same shape, C times those given.
 
         For a loss that couples the columns the weights are a vector.
 
@@ -162,7 +163,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         each = isinstance(losses, list) or apart
         jobs = [[j] for j in range(targets.shape[1])] if each else [list(range(targets.shape[1]))]
         solutions: list[Any] = [None] * len(jobs)
-        coef = np.zeros_like(targets)
+        coef = np.zeros(targets.shape, order="F")
         memory = parse_memory(memory_limit)  # once for all
         K = None if apart else self._gram(data.X, kernel, memory)
 
@@ -174,7 +175,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
                 losses[k] if isinstance(losses, list) else losses,
                 self._gram(data.X, kernel, memory, rows) if K is None else K,
                 targets[part],
-                weights if weights.ndim == 1 else weights[part],
+                C * (weights if weights.ndim == 1 else weights[part]),
                 start=None if start is None else start[part],
                 callback=report,
                 on_interrupt="return",
@@ -278,7 +279,8 @@ class KernelMachine(Machine):
             kernel,
             losses,
             targets,
-            checked_C(self.C) * weight,
+            weight,
+            C=checked_C(self.C),
             memory_limit=self.memory_limit,
             **self._settings(),
         )

@@ -33,8 +33,8 @@ def as_columns(codes: np.ndarray, n_classes: int, strategy: str) -> tuple[np.nda
         inside = np.ones_like(positive)
     else:
         first, second = np.array(pairs(n_classes)).T
-        positive = codes[:, None] == first
-        inside = positive | (codes[:, None] == second)
+        positive = (codes == first[:, None]).T  # columns contiguous: there are many
+        inside = positive | (codes == second[:, None]).T
     return np.where(positive, 1.0, -1.0), inside
 
 

@@ -13,9 +13,8 @@ from resolvent.estimators._base import Data, KernelMachine, Machine
 from resolvent.estimators._classes import as_codes, as_columns, as_decision, class_factors
 from resolvent.estimators._compat import with_callbacks
 from resolvent.losses import as_loss, is_for_labels
-from resolvent.problem import EPS
 from resolvent.solvers import groups
-from resolvent.solvers.loops import apply_link
+from resolvent.solvers.loops import EPS, apply_link
 
 
 def _has_probabilities(estimator: Any) -> bool:

@@ -26,8 +26,8 @@ class LinearMachine(Machine):
     ) -> None:
         """Fit all columns; keep weights (m, d) and offsets (m,)."""
         kernel = settings.pop("kernel", Linear())
-        weights = checked_C(self.C) * weight
-        coef, offset = self._solve(data, kernel, loss, targets, weights, **settings)
+        C = checked_C(self.C)
+        coef, offset = self._solve(data, kernel, loss, targets, weight, C=C, **settings)
         self._coef = coef  # for a warm start
         self.coef_ = linear_weights(data.X, coef)
         self.intercept_ = offset + kernel.bias**2 * coef.sum(axis=0)

@@ -12,6 +12,7 @@ from resolvent.grams.base import Chunk, read_only
 __all__ = ["CHUNK", "RowChunk", "RowPanel", "add_product", "add_rows"]
 
 CHUNK = 256  # coordinates whose updates go to all scores together
+ALONE = 100_000  # multiply-adds that are not worth another thread
 TILE = 1 << 19  # elements of rows that one thread takes at a time
 
 
@@ -94,6 +95,9 @@ def add_rows(z: np.ndarray, coef: np.ndarray, rows: np.ndarray, where: np.ndarra
     """
     from resolvent.grams.panels import add_rows_part  # here, because it imports Numba
 
+    if len(coef) * len(z) <= ALONE:
+        add_rows_part(rows, where, coef, z, 0, len(z))
+        return
     step = max(1024, -(-len(z) // 4))
     parts = [(rows, where, coef, z, s, min(s + step, len(z))) for s in range(0, len(z), step)]
-    run(add_rows_part, parts, parallel=len(coef) * len(z) > 100_000)
+    run(add_rows_part, parts, parallel=True)

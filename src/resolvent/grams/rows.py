@@ -44,9 +44,9 @@ class RowGram(Gram):
     _part: int
 
     @property
-    def kept(self) -> np.ndarray:
-        """Which rows are at hand without computation."""
-        return self._slot >= 0
+    def slot(self) -> np.ndarray:
+        """Where each row is kept; -1 if it is not at hand without computation."""
+        return self._slot
 
     @property
     @abstractmethod
@@ -254,8 +254,9 @@ class ComputedGram(RowGram):
                 self._users -= 1
 
     def fetch(self, index: np.ndarray, most: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        if self._slot[index].min() < 0:
-            index = np.unique(index)
+        if (self._slot[index] < 0).any():
+            if (index[1:] <= index[:-1]).any():
+                index = np.unique(index)
             self._keep(index, most)
         where = self._slot[index]
         kept = where >= 0
@@ -339,7 +340,7 @@ class ComputedGram(RowGram):
     def _evaluate(
         self, index: np.ndarray, tiles: list[Points], out: np.ndarray, where: np.ndarray
     ) -> None:
-        """Kernel values between some points and those of the tiles, into out[where]."""
+        """Kernel values between some points and those of the tiles, into out[where], in order."""
         items = []
         for start in range(0, len(index), TILE_ROWS):
             part = slice(start, start + TILE_ROWS)
@@ -355,7 +356,9 @@ class ComputedGram(RowGram):
     ) -> None:
         from resolvent.grams.panels import put  # here, because it imports Numba
 
-        tile = _scratch(len(a), len(b), self.dtype)
+        first, last = int(where[0]), int(where[-1])
+        in_place = len(b) == out.shape[1] and last - first < len(where) and out.dtype == self.dtype
+        tile = out[first : last + 1] if in_place else _scratch(len(a), len(b), self.dtype)
         with np.errstate(over="ignore", invalid="ignore"):
             self.kernel.evaluate(a, b, tile)
             finite = self.kernel.bounded or np.isfinite(tile.sum()) or np.isfinite(tile).all()
@@ -364,7 +367,8 @@ class ComputedGram(RowGram):
                 f"the kernel {self.kernel} is not finite in {self.dtype} on these data: "
                 "scale the data, or use dtype='float64'."
             )
-        put(tile, out, where, left)
+        if not in_place:
+            put(tile, out, where, left)
 
     def _check_symmetric(self) -> None:
         """Compare a few values k(a, b) and k(b, a)."""

@@ -305,10 +305,11 @@ class Points:
             result *= scale
             return deliver(result, self.dtype, out)
         far = self._far(self._lifted, scale, tol)
-        if far.mean() > 0.5:  # most of them: then all
+        count = np.count_nonzero(far)
+        if 2 * count > len(far):  # most of them: then all
             return deliver(self._sq_distances_in_double(other, scale, tol), self.dtype, out)
         result = _product_of_lifted(self._lifted[0], other._lifted[0], scale, out)
-        if far.any():
+        if count:
             result[far] = self.take(far)._sq_distances_in_double(other, scale, tol)
         return result
 

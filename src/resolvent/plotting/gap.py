@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from resolvent.plotting._pyplot import pyplot
-from resolvent.problem import EPS, Record, Solution
+from resolvent.problem import Record, Solution
+from resolvent.solvers.loops import EPS
 
 AXES = {"seconds": "Seconds", "iterations": "Iterations"}
 

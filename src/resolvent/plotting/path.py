@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from resolvent.model_selection.path import Path
 from resolvent.plotting._pyplot import pyplot
-from resolvent.problem import EPS
+from resolvent.solvers.loops import EPS
 
 
 class PathDisplay:

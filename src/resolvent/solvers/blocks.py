@@ -1,4 +1,4 @@
-"""Compiled loops of the greedy method: how far each coordinate would move, and one block solved."""
+"""Compiled loops of the greedy method: a block solved, and those that follow at little cost."""
 
 from __future__ import annotations
 
@@ -9,138 +9,21 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from resolvent._jit import compiled, resolvent, slope
-from resolvent.problem import EPS
-from resolvent.solvers.loops import SHARP, Vector, answer, find_offset
+from resolvent.grams.panels import add_rows_part
+from resolvent.solvers.choice import Index, choose
+from resolvent.solvers.loops import SHARP, Vector, answer, find_offset, sums
+from resolvent.solvers.pairs import pair_along, pair_apart
 
 Matrix = NDArray[Any]  # float32 or float64
-Index = NDArray[np.int64]
 
+FRACTION = 1e-1  # a block is done when its best gain has fallen by this factor
+MAX_UPDATES = 20  # for each coordinate of a block
 OFFSET_EVERY = 64  # updates: the choice of pairs needs the offset only roughly
-PAIR_TURNS = 40  # evaluations of a pair at most; two to five are common
-ROUNDING = 4 * EPS
-PAIR_TOL = 1e-2  # of a move of a pair that need not sum to anything
 STUCK = 1e-9  # a partner that can move by so little of what is wanted is at its bound
 INDEX_BITS = np.int64(0xFFF)
-
-
-@compiled
-def moves(
-    loss: Any,
-    y: Vector,
-    C: Vector,
-    c: Vector,
-    z: Vector,
-    b: float,
-    diagonal: Vector,
-    h: Vector,
-    free: NDArray[np.bool_],
-) -> None:
-    """Find how far each coordinate would move alone: the residuals of (13); and which are free."""
-    for i in range(len(y)):
-        h[i], free[i] = 0.0, False
-        if C[i] > 0.0:
-            alpha = 1.0 / diagonal[i]
-            h[i] = answer(loss, y[i], C[i], c[i], z[i] + b, alpha) - c[i]
-            a = min(alpha / C[i], SHARP)
-            free[i] = slope(loss, y[i], a * (z[i] + b) - c[i] / C[i], a) > 0.0
-
-
-@register_jitable
-def pair_along(
-    loss: Any,
-    y: Vector,
-    C: Vector,
-    c: Vector,
-    s: Vector,
-    i: int,
-    j: int,
-    curvature: float,
-    b: float,
-) -> tuple[float, float]:
-    """Minimise the dual along e_i - e_j, so that c_i + c_j stays.
-
-    The quadratic form k_ii + k_jj - 2 k_ij is as well half of it for each of the two: so the pair
-    separates, given the multiplier of the constraint, which is sought from b on.
-    """
-    alpha = 2.0 / curvature
-    keep = c[i] + c[j]
-    lo, hi = b, b
-    f_lo, f_hi = np.inf, -np.inf
-    trial, stride = b, 0.0
-    for _ in range(PAIR_TURNS):
-        new_i = answer(loss, y[i], C[i], c[i], s[i] + trial, alpha)
-        new_j = answer(loss, y[j], C[j], c[j], s[j] + trial, alpha)
-        f = new_i + new_j - keep
-        if abs(f) <= ROUNDING * (abs(new_i) + abs(new_j)):
-            return new_i, new_j
-        if f > 0.0:
-            lo, f_lo = trial, f
-        else:
-            hi, f_hi = trial, f
-        if f_lo == np.inf or f_hi == -np.inf:  # outward: the slope is between 0 and -2 alpha
-            stride = f / alpha if stride == 0.0 else 4.0 * stride
-            trial += stride
-            continue
-        following = lo + f_lo * ((hi - lo) / (f_lo - f_hi))
-        if not lo < following < hi:
-            following = 0.5 * (lo + hi)
-        if not lo < following < hi:
-            break
-        trial = following
-        f_lo, f_hi = (f_lo, 0.5 * f_hi) if f > 0.0 else (0.5 * f_lo, f_hi)  # Illinois
-    if f_lo == np.inf or f_hi == -np.inf:
-        return c[i], c[j]
-    # Between the ends of what is left of the bracket, where the sum is exact.
-    i_lo = answer(loss, y[i], C[i], c[i], s[i] + lo, alpha)
-    j_lo = answer(loss, y[j], C[j], c[j], s[j] + lo, alpha)
-    i_hi = answer(loss, y[i], C[i], c[i], s[i] + hi, alpha)
-    j_hi = answer(loss, y[j], C[j], c[j], s[j] + hi, alpha)
-    over, under = i_lo + j_lo - keep, keep - i_hi - j_hi
-    t = over / (over + under) if over + under > 0.0 else 0.0
-    return i_lo + t * (i_hi - i_lo), j_lo + t * (j_hi - j_lo)
-
-
-@register_jitable
-def pair_apart(
-    loss: Any,
-    y: Vector,
-    C: Vector,
-    c: Vector,
-    s: Vector,
-    i: int,
-    j: int,
-    k_i: float,
-    k_j: float,
-    k_ij: float,
-) -> tuple[float, float]:
-    """Minimise the dual over c_i and c_j.
-
-    Each answers the other in turn. The reply to t as c_i grows with t, by a factor between 0 and
-    r^2 = k_ij^2 / (k_ii k_jj), so that its fixed point is one to 1 / (1 - r^2) turns away.
-    """
-    most = 1.0 / max(1.0 - k_ij * k_ij / (k_i * k_j), 1e-6)
-    lo, hi = -np.inf, np.inf
-    f_lo, f_hi, turns = 0.0, 0.0, 1.0
-    t = answer(loss, y[i], C[i], c[i], s[i], 1.0 / k_i)
-    new_i, new_j = t, c[j]
-    for _ in range(PAIR_TURNS):
-        new_j = answer(loss, y[j], C[j], c[j], s[j] + (t - c[i]) * k_ij, 1.0 / k_j)
-        new_i = answer(loss, y[i], C[i], c[i], s[i] + (new_j - c[j]) * k_ij, 1.0 / k_i)
-        f = new_i - t
-        if most * abs(f) <= PAIR_TOL * abs(new_i - c[i]):
-            break
-        if f > 0.0:
-            lo, f_lo, f_hi = t, f, 0.5 * f_hi  # Illinois
-        else:
-            hi, f_hi, f_lo = t, f, 0.5 * f_lo
-        if lo == -np.inf or hi == np.inf:  # outward
-            t += min(turns, most) * f
-            turns *= 4.0
-            continue
-        t = lo + f_lo * ((hi - lo) / (f_lo - f_hi))
-        if not lo < t < hi:
-            break
-    return new_i, new_j
+UPDATE = 8.0  # multiply-adds that an update costs for each coordinate of a block, or more
+SMALL = 300_000  # multiply-adds of bringing scores up to date that are not worth more threads
+ENOUGH = 3e6  # multiply-adds, about a millisecond: the interpreter takes a tenth of that to go on
 
 
 @register_jitable
@@ -159,56 +42,56 @@ def largest(x: Vector) -> int:
 
 @register_jitable
 def row_within(
-    K: Matrix, here: NDArray[np.bool_], rows: Matrix, where: Index, columns: Index, i: int
+    K: Matrix, here: NDArray[np.bool_], rows: Matrix, slot: Index, block: Index, i: int
 ) -> Any:
     """Row i of the kernel matrix of a block, copied from that of K when first asked for."""
     row = K[i]
     if not here[i]:
-        source = rows[where[i]]
+        source = rows[slot[block[i]]]
         for p in range(row.size):
-            row[p] = source[columns[p]]
+            row[p] = source[block[p]]
         here[i] = True
     return row
 
 
-@compiled
+@register_jitable
 def solve_block(
     loss: Any,
-    K: Matrix,
-    rows: Matrix,
-    where: Index,
-    columns: Index,
-    diagonal: Vector,
-    y: Vector,
-    C: Vector,
-    c: Vector,
-    s: Vector,
+    all_y: Vector,
+    all_C: Vector,
+    all_c: Vector,
+    all_z: Vector,
     b: float,
+    all_alpha: Vector,
+    rows: Matrix,
+    slot: Index,
+    room: Matrix,
+    block: Index,
     paired: bool,
     noise: float,
-    fraction: float,
-    max_updates: int,
-) -> tuple[float, int]:
+) -> tuple[float, int, Index, Vector]:
     """Greedy updates within a block until its best gain is a fraction of the first.
 
-    Returns b and the number of updates.
+    Returns the offset, the number of updates, and which coordinates moved by how much. Their
+    coefficients are updated in place; the scores, without the offset, are left to the caller.
 
-    The block is of the coordinates `columns`, whose rows of the kernel matrix are rows[where]; `K`
-    is room for those of its entries that are needed.
-    `s` are the scores of the block without the offset; `c` and `s` are updated in place. The gain
-    of a single update is at least k_ii h_i^2 / 2, whatever the loss. Coordinates move in pairs: the
-    first by that gain, its partner by the largest gain of both together in the quadratic model
-    (second-order choice). With an offset (`paired`) they move along e_i - e_j, so that their sum
-    stays. Curvatures of less than `noise`, relative to k_ii, are rounding.
+    Rows of the kernel matrix are rows[slot]; `room` is for the entries of the block's own matrix
+    that are needed. The gain of a single update is at least k_ii h_i^2 / 2, whatever the loss.
+    Coordinates move in pairs: the first by that gain, its partner by the largest gain of both
+    together in the quadratic model (second-order choice). With an offset (`paired`) they move along
+    e_i - e_j, so that their sum stays. Curvatures of less than `noise`, relative to k_ii, are
+    rounding.
     """
-    n = len(y)
-    h, gain = np.empty(n), np.empty(n)
-    k, alpha, a, u = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    n, max_updates = len(block), MAX_UPDATES * len(block)
+    K = room[: n * n].reshape(n, n)
+    y, C, c, s, k = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    h, gain, alpha, a, u = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     here = np.zeros(n, np.bool_)
     aim, slack, first = 0.0, 0.0, -1.0
     for p in range(n):
-        k[p], u[p], aim = diagonal[columns[p]], c[p] / C[p], aim + c[p]
-        alpha[p] = 1.0 / k[p]
+        i = block[p]
+        y[p], C[p], c[p], s[p], alpha[p] = all_y[i], all_C[i], all_c[i], all_z[i], all_alpha[i]
+        k[p], u[p], aim = 1.0 / alpha[p], c[p] / C[p], aim + c[p]
         a[p] = min(alpha[p] / C[p], SHARP)
         # The offset need be no more exact than the moves are large.
         slack += 1e-3 * abs(answer(loss, y[p], C[p], c[p], s[p] + b, alpha[p]) - c[p])
@@ -216,7 +99,7 @@ def solve_block(
     updates = 0
     while updates < max_updates:
         if paired and fresh == 0:
-            b = find_offset(loss, y, C, c, s, alpha, aim, b, slack, 0.0)
+            b = find_offset(loss, y, C, c, s, alpha, aim, b, slack, 0.0, 0.0)
             fresh = OFFSET_EVERY
         for p in range(n):  # answer(), without its divisions
             h[p] = -C[p] * (resolvent(loss, y[p], a[p] * (s[p] + b) - u[p], a[p]) + u[p])
@@ -224,11 +107,11 @@ def solve_block(
         i = largest(gain)
         if first < 0.0:
             first = gain[i]
-        done = gain[i] <= fraction * first
+        done = gain[i] <= FRACTION * first
         updates += 1
         if done and (not paired or fresh == OFFSET_EVERY):
             break
-        k_i, h_i, row_i = k[i], h[i], row_within(K, here, rows, where, columns, i)
+        k_i, h_i, row_i = k[i], h[i], row_within(K, here, rows, slot, block, i)
         if paired:
             for p in range(n):
                 pull = k_i * h_i - k[p] * h[p]
@@ -256,10 +139,89 @@ def solve_block(
             # Where K is not positive on the two, there may be no minimum over both.
             if gain[j] > 0.0 and row_i[j] * row_i[j] <= (1.0 + noise) * k_i * k[j]:
                 new_i, new_j = pair_apart(loss, y, C, c, s, i, j, k_i, k[j], row_i[j])
-        row_j = row_within(K, here, rows, where, columns, j)
+        row_j = row_within(K, here, rows, slot, block, j)
         step_i, step_j = new_i - c[i], new_j - c[j]
         c[i], c[j], u[i], u[j] = new_i, new_j, new_i / C[i], new_j / C[j]
         for p in range(n):
             s[p] += step_i * row_i[p] + step_j * row_j[p]
         fresh -= 1
-    return b, updates
+    count = 0
+    moved, change = np.empty(n, np.int64), np.empty(n)
+    for p in range(n):
+        i = block[p]
+        if c[p] != all_c[i]:
+            moved[count], change[count] = i, c[p] - all_c[i]
+            all_c[i] = c[p]
+            count += 1
+    return b, updates, moved[:count], change[:count]
+
+
+@compiled
+def advance(
+    loss: Any,
+    y: Vector,
+    C: Vector,
+    c: Vector,
+    z: Vector,
+    b: float,
+    alpha: Vector,
+    rows: Matrix,
+    slot: Index,
+    room: Matrix,
+    before: Index,
+    block: Index,
+    size: int,
+    most: int,
+    paired: bool,
+    noise: float,
+    last: float,
+    tol: float,
+) -> tuple[Index, Index, float, float, int, float, Index, Vector]:
+    """Solve a block and choose the next; go on so while they are small and their rows at hand.
+
+    It ends after a bounded time, or where the gap is within `tol` with the offset at hand. If
+    `block` is empty the first is chosen. Blocks double in size, up to `most`, while most of their
+    coefficients are not zero.
+
+    Returns the block solved last, the next, the offset, the largest move before the next, its size,
+    and the multiply-adds done; and which coordinates moved by how much where the scores have not
+    followed: then that is left to the caller, and the next block is empty.
+    """
+    n, work = len(y), 0.0
+    while True:
+        if len(block) > 0:
+            b, updates, moved, change = solve_block(
+                loss, y, C, c, z, b, alpha, rows, slot, room, block, paired, noise
+            )
+            work += len(block) * (n + UPDATE * updates)
+            nonzero = 0
+            for i in block:
+                nonzero += 1 if c[i] != 0.0 else 0
+            if 2 * nonzero > len(block):
+                size = min(most, 2 * size)
+            if len(moved) * n > SMALL:
+                return block, block[:0], b, last, size, work, moved, change
+            add_rows_part(rows, slot[moved], change, z, 0, n)
+            before = block
+        block, b, last = choose(loss, y, C, c, z, b, alpha, slot, before, size, paired, last)
+        if work > ENOUGH or not at_hand(slot, block) or is_within(tol, loss, y, C, c, z, b):
+            return before, block, b, last, size, work, block[:0], z[:0]
+
+
+@register_jitable
+def at_hand(slot: Index, block: Index) -> bool:
+    """Whether all rows of a block are there, and it is not empty."""
+    for i in block:
+        if slot[i] < 0:
+            return False
+    return len(block) > 0
+
+
+@register_jitable
+def is_within(tol: float, loss: Any, y: Vector, C: Vector, c: Vector, z: Vector, b: float) -> bool:
+    """Whether the gap with offset b is within the tolerance, where scores are exact."""
+    losses, conjugates, products, _ = sums(loss, y, C, c, z, b)
+    gap = losses + conjugates + products
+    for i in range(len(c)):
+        gap += b * c[i]
+    return gap <= tol * max(losses + 0.5 * products, abs(conjugates + 0.5 * products))

@@ -15,12 +15,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from resolvent.problem import EPS, Array, Certificate, Problem, Record, Solution, Status
-from resolvent.solvers import newton
+from resolvent.problem import Array, Certificate, Problem, Record, Solution, Status
+from resolvent.solvers import loops, newton
+from resolvent.solvers.loops import EPS
 
 Steps = Generator[Array | None, None, None]
 EXACTING = 1e-5  # who asks for a larger tolerance wants to be quick
 SILENCE = 0.5  # seconds until the next record, where it is cheap
+ROUGH = 1e-2  # of the tolerance: how far from the best an offset may be on the way
 CHEAP = 2e5  # multiply-adds of a product with K that is hardly noticed
 
 
@@ -70,6 +72,11 @@ class Best:
         """The best certificate; there is one from the start."""
         assert self.certificate is not None
         return self.certificate
+
+    @property
+    def scale(self) -> float:
+        """What the tolerance is relative to; 0 until something is known."""
+        return 0.0 if self.certificate is None else abs(self.certificate.primal)
 
     @property
     def bound(self) -> float:
@@ -130,7 +137,7 @@ class Run:
         """
         problem, point = self.problem, self.point
         silent = self.clock.seconds - (self.history[-1].seconds if self.history else 0.0)
-        now_and_then = self.n_iter >= 2 * self.certified_at or silent > SILENCE
+        now_and_then = self.n_iter >= 4 * self.certified_at or silent > SILENCE
         if not problem.fit_intercept or not problem.gram.scores_at_hand or now_and_then:
             return True
         for j in point.running:
@@ -145,34 +152,36 @@ class Run:
     def certify(self, largest: Array, polish: bool, afresh: bool = False) -> None:
         """Certify the running problems, finish by Newton where due, and record.
 
-        On the way the state will do as the solver has kept it up to date; it is computed `afresh`
-        from the coefficients where that is a trifle and, unless rows of K would have to be computed
-        again for it, before a problem counts as done.
+        On the way the state will do as the solver has kept it up to date, and an offset that is
+        nearly the best. Before a problem counts as done its offset is found exactly, and its state
+        computed `afresh` from the coefficients unless rows of K would have to be computed again.
         """
         began, self.certified_at = self.clock.seconds, self.n_iter
-        gram, running = self.problem.gram, self.point.running
-        afresh = afresh or self.is_small
+        running = self.point.running
         self.falls = False
-        self._see(running, afresh, polish)
-        if not afresh:
-            done = [j for j in running if self.verdict(j, largest[j]) is not None]
-            if done and not gram.recomputes(self.point.coef[done]):
-                self._see(np.array(done, dtype=np.intp), afresh=True, polish=False)
-        else:
+        self._see(running, afresh, afresh, polish)
+        if afresh:
             self.seconds_afresh = self.clock.seconds - began
+        else:
+            done = running[[self.verdict(j, largest[j]) is not None for j in running]]
+            if len(done):
+                at_hand = not self.problem.gram.recomputes(self.point.coef[done])
+                self._see(done, at_hand, True, polish=False)
         self._record(largest)
 
-    def _see(self, which: NDArray[np.intp], afresh: bool, polish: bool) -> None:
+    def _see(self, which: NDArray[np.intp], afresh: bool, exact_offset: bool, polish: bool) -> None:
         problem, point = self.problem, self.point
         if afresh and len(which):
             point.state[which] = problem.gram.state(point.coef[which])
         for j, z in zip(which, problem.gram.scores(point.state[which]), strict=True):
-            self._look_at_curvature(j, point.coef[j].copy(), z.copy())
-            where = point.coef[j].copy(), z.copy(), point.intercept[j]
-            current = problem.certify(j, *where, exact=afresh)
-            lowest = self.best[j].certificate
+            best = self.best[j]
+            where = point.coef[j].copy(), z.copy()
+            self._look_at_curvature(j, *where)
+            rough = 0.0 if exact_offset or self.by_step else ROUGH * self.tol * best.scale
+            current = problem.certify(j, *where, point.intercept[j], exact=afresh, rough=rough)
+            lowest = best.certificate
             self.falls |= lowest is None or 0.0 <= current.primal < lowest.primal
-            self.best[j].see(current)
+            best.see(current)
             if polish:
                 self._finish(j, current)
 
@@ -186,17 +195,11 @@ class Run:
         before, self.last[j] = self.last.get(j), (coef, scores)
         of_kernel = 8 * gram.n * (float(np.finfo(gram.dtype).eps) + gram.noise)
         of_scores = 8 * gram.n * EPS * gram.diagonal.max() * np.abs(coef).sum()
-        with np.errstate(all="ignore"):
-            points = [(coef, scores, 0.0)]
-            if before is not None:
-                points.append((coef - before[0], scores - before[1], 1.0))
-            for c, z, rounded in points:
-                size = np.abs(c).max()  # out of the squares, which might overflow
-                u = c / size
-                slack = of_kernel * float(u**2 @ gram.diagonal)
-                slack += rounded * of_scores / size * float(np.abs(u).sum())
-                if u @ (z / size) < -slack:
-                    self.met_negative_curvature = True
+        points = [(coef, scores, 0.0)]
+        if before is not None:
+            points.append((coef - before[0], scores - before[1], of_scores))
+        for c, z, rounded in points:
+            self.met_negative_curvature |= loops.bends_down(c, z, gram.diagonal, of_kernel, rounded)
 
     def _finish(self, j: int, current: Certificate) -> None:
         """Let Newton take problem j on from `current`, as far as it is worth its work."""

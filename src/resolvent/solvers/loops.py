@@ -20,6 +20,7 @@ from resolvent._jit import (
     conjugate,
     dot,
     inverse_link,
+    plain,
     resolvent,
     slope,
     value,
@@ -29,6 +30,8 @@ Vector = NDArray[np.float64]
 
 # alpha / C_i at which a resolvent is a subgradient at the score itself: z = (v - u) / a.
 SHARP = 1e200
+EPS = float(np.finfo(float).eps)
+FAR = 1e99  # offsets beyond which there is none
 PATIENCE = 3  # turns of regula falsi before a bisection
 
 
@@ -153,14 +156,16 @@ def find_offset(
     b: float,
     slack: float,
     width: float,
+    rough: float,
 ) -> float:
     """Find the offset at which the fixed-point step sums to `aim`, starting the search from `b`.
 
     `width` is how far from there it is expected; 0 if that is not known.
 
     The sum falls as the offset grows: bracket, then regula falsi in Illinois' way, with a bisection
-    wherever that does not halve the bracket in PATIENCE turns, down to two neighbouring numbers, or
-    to a sum within `slack` of the aim. Where no offset reaches the aim the search ends at +-1e100.
+    wherever that does not halve the bracket in PATIENCE turns, down to two neighbouring numbers, to
+    a sum within `slack` of the aim, or to where what the sum is the slope of can change by no more
+    than `rough`. Where no offset reaches the aim the search ends at +-1e100.
     """
     lo, hi = b, b
     first = f_lo = f_hi = total(loss, y, C, c, z, b, alpha) - aim
@@ -181,7 +186,7 @@ def find_offset(
             return trial
     w_lo, w_hi, last = f_lo, f_hi, 0.0
     turns, width = 0, hi - lo
-    while f_lo > slack and f_hi < -slack:
+    while f_lo > slack and f_hi < -slack and min(f_lo, -f_hi) * (hi - lo) > rough:
         trial = lo + w_lo * ((hi - lo) / (w_lo - w_hi))
         if turns == PATIENCE or not lo < trial < hi:
             trial = lo + 0.5 * (hi - lo)
@@ -203,7 +208,37 @@ balance = compiled(find_offset)
 
 
 @compiled
-def fenchel(
+def best_offset(loss: Any, y: Vector, C: Vector, z: Vector, b: float, rough: float) -> float:
+    """Argmin of the sum of C L(y, z + b), from b on; the midpoint where that is an interval.
+
+    To within a change of that sum by `rough`, where it is above zero.
+    """
+    none, sharp = np.zeros(len(y)), np.full(len(y), np.inf)
+    size = 0.0
+    for i in range(len(y)):
+        if C[i] > 0.0:
+            size += abs(answer(loss, y[i], C[i], 0.0, z[i], np.inf))
+    slack = 1e-12 * (size if size > 0.0 else C.sum())
+    ends, width = np.empty(2), 0.0
+    for k in range(2):
+        aim = slack if k == 0 else -slack
+        ends[k] = find_offset(loss, y, C, none, z, sharp, aim, b, 0.1 * slack, width, rough)
+        # As a rule the other end is the same number, or one of the next.
+        b, width = (
+            (ends[k], 4.0 * EPS * abs(ends[k]) + 1e-100) if abs(ends[k]) < FAR else (0.0, 0.0)
+        )
+        if rough > 0.0 and abs(ends[k]) < FAR:
+            return b
+    lo, hi = ends
+    if abs(lo) >= FAR:
+        return hi if abs(hi) < FAR else 0.0
+    if abs(hi) >= FAR:
+        return lo
+    return 0.5 * (lo + hi) if abs(lo + hi) > 1e-9 * (hi - lo) else 0.0  # to rounding they cancel
+
+
+@register_jitable
+def sums(
     loss: Any, y: Vector, C: Vector, c: Vector, z: Vector, b: float
 ) -> tuple[float, float, float, float]:
     """Sum C L, C L*, c z, of which primal and dual are made, and all their magnitudes."""
@@ -217,6 +252,23 @@ def fenchel(
             products += c[i] * z[i]
             size += abs(at_score) + abs(at_coef) + abs(c[i] * z[i])
     return losses, conjugates, products, size
+
+
+fenchel = compiled(sums)
+
+
+@plain
+def bends_down(c: Vector, z: Vector, diagonal: Vector, of_kernel: float, of_scores: float) -> bool:
+    """Whether c'Kc = c'z < 0 beyond errors of K, relative to its diagonal, and of the scores z."""
+    size = 0.0
+    for i in range(len(c)):
+        size = max(size, abs(c[i]))  # out of the squares, which might overflow
+    product, slack = 0.0, 0.0
+    for i in range(len(c) if size > 0.0 else 0):
+        u = c[i] / size
+        product += u * (z[i] / size)
+        slack += of_kernel * u * u * diagonal[i] + abs(u) * (of_scores / size)
+    return product < -slack
 
 
 @compiled
