@@ -23,8 +23,10 @@ def greedy(problem: Problem, tol: float = 0.0) -> Callable[[Point], Steps]:
     Problem: minimise Q(c) = sum_i C_i L*(y_i, -c_i / C_i) + c'Kc / 2, the dual of F.
     Iteration: take the coordinates with the largest k_ii h_i^2 / 2, a lower bound of the fall of Q
     for any loss (Theorem 4, corrected), fetch their rows of K, solve for them within the block by
-    greedy updates, then bring all scores up to date with one product.
-    Stopping: `iterate`, by the duality gap or by max |h_i| < tol.
+    greedy updates, then bring all scores up to date with one product. Where that is a trifle, as
+    many blocks as make up about a millisecond are one iteration.
+    Stopping: `iterate`, by the duality gap or by max |h_i| < tol. An iteration of several blocks
+    also ends where the gap seems to be within `tol`.
 
     With an offset the coordinates of a block move in pairs, so that sum(c) = 0 throughout.
     """
@@ -36,7 +38,6 @@ def greedy(problem: Problem, tol: float = 0.0) -> Callable[[Point], Steps]:
         )
     alpha = 1.0 / np.maximum(gram.diagonal, 1e-200)
     size = max(2, min(BLOCK, gram.capacity // 2))
-
     room = np.empty(min(size, problem.n) ** 2, gram.dtype)
     none = np.empty(0, np.int64)
 
@@ -50,7 +51,7 @@ def greedy(problem: Problem, tol: float = 0.0) -> Callable[[Point], Steps]:
         def go(j: int) -> bool:
             """Solve the block that waits and choose the next; false if that was put off."""
             rows, slot = gram.fetch(block[j], KEEP * BLOCK * problem.m)
-            result = blocks.advance(
+            before[j], block[j], b, largest[j], sizes[j], work, moved, change = blocks.advance(
                 problem.loss,
                 problem.y[j],
                 problem.C[j],
@@ -70,8 +71,7 @@ def greedy(problem: Problem, tol: float = 0.0) -> Callable[[Point], Steps]:
                 largest[j],
                 tol,
             )
-            before[j], block[j], point.intercept[j], largest[j], sizes[j], work, *rest = result
-            moved, change = rest
+            point.intercept[j] = b
             point.work[j] += work
             if len(moved):
                 add_rows(point.state[j], change, rows, slot[moved])
