@@ -101,7 +101,7 @@ def test_status_is_the_worst_of_several_problems():
     ids=lambda m: type(m).__name__,
 )
 def test_warning_names_gap_and_parameter(model):
-    X, y = hard()
+    X, y = hard(1500)  # more than two iterations' work
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, y)
     assert len(caught) == 1
@@ -163,7 +163,7 @@ def test_indefinite_kernel():
     ids=lambda m: type(m).__name__,
 )
 def test_warm_start_resumes(model):
-    X, y = hard()
+    X, y = hard(600)
     cold = clone(model).fit(X, y)
     again = clone(model).set_params(warm_start=True).fit(X, y)
     again.fit(X, y)
@@ -212,7 +212,7 @@ class Stop(logging.Handler):
     ids=["KernelClassifier", "LinearClassifier", "SVC", "LinearSVC"],
 )
 def test_interrupted_fit_leaves_a_model(estimator):
-    X, y = hard()
+    X, y = hard(1500)
     model = estimator(C=100.0, tol=1e-6, verbose=1)
     logger, handler = logging.getLogger("resolvent"), Stop(3)
     level = logger.level
@@ -319,6 +319,7 @@ def test_callbacks_of_scikit_learn(capsys):
         n = recorder.calls.count("end certificate")
         assert n == recorder.calls.count("begin certificate") >= 1
         assert n <= len(model.history_)
+    X, y = hard(1500)
     recorder = Recorder(stop=2)
     model = KernelClassifier(C=1e4).set_callbacks(recorder)
     with pytest.warns(ConvergenceWarning, match="callback asked to stop"):

@@ -147,7 +147,7 @@ class Coarse(Walker):
         gaps = np.empty(problem.m)
         most = self.settings["max_iter"] or np.inf
         blocks = 0
-        for largest in by_rows(problem)(point):
+        for largest in by_rows(problem, self.tol)(point):
             self.pause()
             if largest is None:
                 continue

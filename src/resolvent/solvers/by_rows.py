@@ -24,8 +24,8 @@ def takes_sweeps(problem: Problem) -> bool:
     return iterative and float(problem.C.max()) * problem.gram.trace / problem.n <= LARGE
 
 
-def by_rows(problem: Problem) -> Callable[[Point], Steps]:
-    """Take the method that is likely to be the fastest."""
+def by_rows(problem: Problem, tol: float) -> Callable[[Point], Steps]:
+    """Take the method that is likely to be the fastest, for a relative gap of `tol`."""
     if takes_sweeps(problem):
         return coordinate_descent(problem, "permuted", as_generator(None), shrink=True)
-    return greedy(problem)
+    return greedy(problem, tol)
