@@ -243,6 +243,8 @@ class Machine(CallbackSupportMixin, BaseEstimator):
     ) -> None:
         """Keep the support vectors and their coefficients (n, m) for prediction."""
         inside = np.flatnonzero(coef.any(axis=1))
+        if data.codes is not None and coef.shape[1] > 1:  # class by class, as SVC and LIBSVM do
+            inside = inside[np.argsort(data.codes[inside], kind="stable")]
         self.support_ = data.kept[inside]
         rows = self.support_ if kernel is None else take_rows(data.X, inside)
         self._expansion = Expansion(kernel, rows, coef[inside], offset)

@@ -35,7 +35,7 @@ def as_columns(codes: np.ndarray, n_classes: int, strategy: str) -> tuple[np.nda
         first, second = np.array(pairs(n_classes)).T
         positive = (codes == first[:, None]).T  # columns contiguous: there are many
         inside = positive | (codes == second[:, None]).T
-    return np.where(positive, 1.0, -1.0), inside
+    return np.where(positive, np.int8(1), np.int8(-1)), inside
 
 
 def as_decision(scores: np.ndarray, n_classes: int, strategy: str) -> np.ndarray:

@@ -52,13 +52,19 @@ class Expansion:
         points = reference.like(X)
         starts = range(0, len(reference), TILE_COLUMNS)
         tiles = [slice(start, start + TILE_COLUMNS) for start in starts]
-        support = [(reference.take(tile), self.coef[tile]) for tile in tiles]
+        # Of one-vs-one problems each support vector is in few: class by class, most of a tile's
+        # columns are zero.
+        columns = [np.flatnonzero(self.coef[tile].any(axis=0)) for tile in tiles]
+        support = [
+            (reference.take(tile), here, self.coef[tile][:, here])
+            for tile, here in zip(tiles, columns, strict=True)
+        ]
 
         def add(start: int) -> None:
             rows = slice(start, start + TILE_ROWS)
-            a = points.take(rows)
-            for b, coef in support:
-                scores[rows] += self.kernel.evaluate(a, b) @ coef  # type: ignore[union-attr]
+            a, part = points.take(rows), scores[rows]
+            for b, here, coef in support:
+                part[:, here] += self.kernel.evaluate(a, b) @ coef  # type: ignore[union-attr]
 
         items = [(start,) for start in range(0, n, TILE_ROWS)]
         run(add, items, self.kernel.parallel)

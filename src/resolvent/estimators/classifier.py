@@ -210,7 +210,8 @@ class KernelClassifier(ProbabilityMixin, MachineClassifier, KernelMachine):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     support_ : ndarray of shape (n_support,)
-        Indices of the samples with a coefficient that is not zero.
+        Indices of the samples with a coefficient that is not zero; of more than two classes, class
+        by class.
     dual_coef_ : ndarray of shape (n_problems, n_support)
         Their coefficients.
     intercept_ : ndarray of shape (n_problems,)

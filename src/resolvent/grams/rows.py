@@ -225,6 +225,7 @@ class ComputedGram(RowGram):
             self._part = min(self._part, 4 * TILE_ROWS, max(least // 2, afford // 4))
             keep = afford - self._part
         self._kept = np.empty((keep, n), self.dtype)  # memory is not touched before it is used
+        self._shown = read_only(self._kept)
         self._slot = np.full(n, -1, np.int64)
         self._owner = np.empty(keep, np.int64)  # whose row is in a slot
         self._used = np.zeros(keep, np.int64)  # when it was last asked for
@@ -263,7 +264,7 @@ class ComputedGram(RowGram):
         if kept.all():
             self._time += 1
             self._used[where] = self._time
-            return self._kept, self._slot
+            return self._shown, self._slot
         # Rows in passing belong to the caller, so that callers do not get in each other's way.
         index = np.concatenate([index[kept], index[~kept]])
         rows = np.empty((len(index), self.n), self.dtype)
@@ -272,7 +273,7 @@ class ComputedGram(RowGram):
         self._compute(index[count:], rows, np.arange(count, len(index)))
         slot = np.full(self.n, -1, np.int64)
         slot[index] = np.arange(len(index))
-        return rows, slot
+        return read_only(rows), slot
 
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         rows, columns = np.asarray(rows), np.asarray(columns)
