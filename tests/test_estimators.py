@@ -246,8 +246,10 @@ def test_a_signal_leaves_a_model():
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((2000, 5)), rng.integers(0, 2, 2000)
-    KernelClassifier().fit(X[:50], y[:50])  # compiled
     model = KernelClassifier(C=1e4, gamma=0.2, tol=1e-10, max_iter=10**9, warm_start=True)
+    # All loops loaded: Numba makes an interrupt meanwhile a SystemError.
+    model.set_params(time_limit=2.0).fit(X, y).set_params(time_limit=None)
+    model.__dict__.pop("_coef")
     threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     try:
         model.fit(X, y)

@@ -176,16 +176,20 @@ def advance(
     noise: float,
     last: float,
     tol: float,
-) -> tuple[Index, Index, float, float, int, float, Index, Vector]:
+    out: Index,
+    out_change: Vector,
+) -> tuple[int, int, int, float, float, int, float]:
     """Solve a block and choose the next; go on so while they are small and their rows at hand.
 
     It ends after a bounded time, or where the gap is within `tol` with the offset at hand. If
     `block` is empty the first is chosen. Blocks double in size, up to `most`, while most of their
     coefficients are not zero.
 
-    Returns the block solved last, the next, the offset, the largest move before the next, its size,
-    and the multiply-adds done; and which coordinates moved by how much where the scores have not
-    followed: then that is left to the caller, and the next block is empty.
+    In the rows of `out` are then the block solved last, the next, and which coordinates moved, by
+    how much (`out_change`), where the scores have not followed: that is left to the caller, and the
+    next block is empty. Returns the lengths of the three, the offset, the largest move before the
+    next block, its size, and the multiply-adds done. (No arrays: for those Numba calls Python
+    functions, where an interrupt would become an error.)
     """
     n, work = len(y), 0.0
     while True:
@@ -200,12 +204,22 @@ def advance(
             if 2 * nonzero > len(block):
                 size = min(most, 2 * size)
             if len(moved) * n > SMALL:
-                return block, block[:0], b, last, size, work, moved, change
+                counts = put(block, out[0]), 0, put(moved, out[2])
+                put(change, out_change)
+                return *counts, b, last, size, work
             add_rows_part(rows, slot[moved], change, z, 0, n)
             before = block
         block, b, last = choose(loss, y, C, c, z, b, alpha, slot, before, size, paired, last)
         if work > ENOUGH or not at_hand(slot, block) or is_within(tol, loss, y, C, c, z, b):
-            return before, block, b, last, size, work, block[:0], z[:0]
+            return put(before, out[0]), put(block, out[1]), 0, b, last, size, work
+
+
+@register_jitable
+def put(values: Any, out: Any) -> int:
+    """Copy values to the head of an array; return how many."""
+    for p in range(len(values)):
+        out[p] = values[p]
+    return len(values)
 
 
 @register_jitable

@@ -40,6 +40,7 @@ def greedy(problem: Problem, tol: float = 0.0) -> Callable[[Point], Steps]:
     size = max(2, min(BLOCK, gram.capacity // 2))
     room = np.empty(min(size, problem.n) ** 2, gram.dtype)
     none = np.empty(0, np.int64)
+    out, change = np.empty((3, size), np.int64), np.empty(size)
 
     def steps(point: Point) -> Steps:
         if problem.fit_intercept:
@@ -51,7 +52,7 @@ def greedy(problem: Problem, tol: float = 0.0) -> Callable[[Point], Steps]:
         def go(j: int) -> bool:
             """Solve the block that waits and choose the next; false if that was put off."""
             rows, slot = gram.fetch(block[j], KEEP * BLOCK * problem.m)
-            before[j], block[j], b, largest[j], sizes[j], work, moved, change = blocks.advance(
+            *counts, b, largest[j], sizes[j], work = blocks.advance(
                 problem.loss,
                 problem.y[j],
                 problem.C[j],
@@ -70,11 +71,14 @@ def greedy(problem: Problem, tol: float = 0.0) -> Callable[[Point], Steps]:
                 4.0 * float(np.finfo(gram.dtype).eps),
                 largest[j],
                 tol,
+                out,
+                change,
             )
+            before[j], block[j], moved = (out[k, : counts[k]].copy() for k in range(3))
             point.intercept[j] = b
             point.work[j] += work
             if len(moved):
-                add_rows(point.state[j], change, rows, slot[moved])
+                add_rows(point.state[j], change[: len(moved)], rows, slot[moved])
             return len(moved) == 0
 
         for j in point.running:
