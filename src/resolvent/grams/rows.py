@@ -44,11 +44,6 @@ class RowGram(Gram):
     _part: int
 
     @property
-    def slot(self) -> np.ndarray:
-        """Where each row is kept; -1 if it is not at hand without computation."""
-        return self._slot
-
-    @property
     @abstractmethod
     def capacity(self) -> int:
         """How many rows can be at hand at a time."""
