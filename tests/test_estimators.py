@@ -81,8 +81,8 @@ def test_attributes_of_a_fit(model):
 
 
 def test_status_is_the_worst_of_several_problems():
-    X, y = data(90)
-    Y = np.column_stack([np.zeros(90), np.sin(7 * X[:, 0]) + y])
+    X, y = data(1500)  # the second column: tens of iterations
+    Y = np.column_stack([np.zeros(1500), np.sin(7 * X[:, 0]) + y])
     with pytest.warns(ConvergenceWarning):
         model = KernelRegressor("absolute", C=100.0, max_iter=1, tol=1e-9).fit(X, Y)
     assert model.status_ == Status.MAX_ITER

@@ -487,12 +487,12 @@ def test_time_limit_keeps_the_best_so_far(two_classes, monkeypatch):
     assert np.isnan(model.cv_results_["mean_test_score"][[0, -1]]).all()
 
 
-def test_max_iter_is_honoured_and_told_of(two_classes):
-    X, y = two_classes
+def test_max_iter_is_honoured_and_told_of():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1000, 4)), rng.integers(0, 2, 1000)  # noise: tens of iterations
+    search = KernelClassifierCV(Cs=[1e3], gammas=[1.0], search_tol=1e-9, max_iter=1, refit=False)
     with pytest.warns(ConvergenceWarning, match="max_iter=1 ended the search of"):
-        KernelClassifierCV(Cs=[1e3], gammas=[1.0], search_tol=1e-9, max_iter=1, refit=False).fit(
-            X, y
-        )
+        search.fit(X, y)
 
 
 def test_no_time_at_all_takes_the_middle(two_classes):

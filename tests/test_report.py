@@ -78,7 +78,7 @@ def test_page(name, tmp_path):
 
 def test_unsolved_is_said(tmp_path):
     with pytest.warns(UserWarning, match="max_iter"):
-        model = KernelClassifier(C=1e3, tol=1e-12, max_iter=1).fit(X, SPECIES)
+        model = KernelClassifier(C=1e3, solver="coordinate_descent", max_iter=1).fit(X, SPECIES)
     model = TabularModel(model, Features(4))
     found = evaluate(model, X, SPECIES)
     write_report(tmp_path / "r", model, found, source="-", training=False, X=X)
