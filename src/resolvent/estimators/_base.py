@@ -17,8 +17,7 @@ from resolvent._solve import solve
 from resolvent._threads import run
 from resolvent.estimators._compat import CallbackSupportMixin, FitProgress
 from resolvent.estimators._expansion import Expansion, take_rows
-from resolvent.grams import Gram, gram
-from resolvent.grams.memory import parse_memory
+from resolvent.grams import gram
 from resolvent.kernels import FunctionKernel, Kernel, make_kernel
 from resolvent.problem import Record, Solution, Status
 
@@ -164,8 +163,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         jobs = [[j] for j in range(targets.shape[1])] if each else [list(range(targets.shape[1]))]
         solutions: list[Any] = [None] * len(jobs)
         coef = np.zeros(targets.shape, order="F")
-        memory = parse_memory(memory_limit)  # once for all
-        K = None if apart else self._gram(data.X, kernel, memory)
+        K = gram(data.X, "precomputed" if kernel is None else kernel, memory_limit=memory_limit)
 
         def work(k: int) -> None:
             rows = np.flatnonzero(weights[:, k]) if apart else np.arange(len(targets))
@@ -173,7 +171,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             left = limit and min(limit, max(0.0, limit + began - time.perf_counter()))
             solution = solve(
                 losses[k] if isinstance(losses, list) else losses,
-                self._gram(data.X, kernel, memory, rows) if K is None else K,
+                K.restricted(rows) if apart else K,
                 targets[part],
                 C * (weights if weights.ndim == 1 else weights[part]),
                 start=None if start is None else start[part],
@@ -192,13 +190,6 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         progress.end()
         self._describe(solutions, time.perf_counter() - began)
         return coef, np.concatenate([s.intercept for s in solutions])
-
-    @staticmethod
-    def _gram(X: Any, kernel: Kernel | None, memory_limit: Any, rows: Any = None) -> Gram:
-        """Kernel matrix of all samples, or of some rows."""
-        if rows is not None:
-            X = X[np.ix_(rows, rows)] if kernel is None else take_rows(X, rows)
-        return gram(X, "precomputed" if kernel is None else kernel, memory_limit=memory_limit)
 
     def _describe(self, solutions: list[Solution], seconds: float) -> None:
         """Set the attributes that say how a fit went; numbers if it was of one problem."""

@@ -117,6 +117,10 @@ class Gram(ABC):
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Submatrix of K as a new float64 array."""
 
+    @abstractmethod
+    def restricted(self, rows: np.ndarray) -> Gram:
+        """Matrix of some of the coordinates, given by their indices in order."""
+
     def inner(self, coef: np.ndarray, state: np.ndarray, other: np.ndarray) -> float:
         """Inner product c'Kd, given c, its state, and the state of d."""
         return float(coef @ other)

@@ -107,6 +107,9 @@ class LinearGram(Gram):
         blocks = [as_dense(part @ right) for part in parts]
         return np.concatenate(blocks) if blocks else np.empty((0, len(columns)))
 
+    def restricted(self, rows: np.ndarray) -> Gram:
+        return LinearGram(self.X[rows])
+
     def inner(self, coef: np.ndarray, state: np.ndarray, other: np.ndarray) -> float:
         return float(state @ other)
 

@@ -98,6 +98,9 @@ class StoredGram(RowGram):
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return self.matrix[np.ix_(rows, columns)].astype(np.float64, copy=False)
 
+    def restricted(self, rows: np.ndarray) -> Gram:
+        return StoredGram(self.matrix[np.ix_(rows, rows)], self.diagonal[rows])
+
 
 class DenseGram(StoredGram):
     """A kernel matrix that is given, in memory or in a memory-mapped file.
@@ -185,7 +188,7 @@ class ComputedGram(RowGram):
 
     Parameters
     ----------
-    X : array-like or scipy sparse matrix of shape (n, d), or sequence of n objects
+    X : array-like or scipy sparse matrix of shape (n, d), sequence of n objects, or Points
         Data, one sample a row.
     kernel : Kernel
         The kernel.
@@ -199,7 +202,7 @@ class ComputedGram(RowGram):
     def __init__(self, X: Any, kernel: Kernel, memory_limit: Any = None, dtype: Any = None) -> None:
         limit = parse_memory(memory_limit)
         self.kernel = kernel
-        self.points = Points(X, dtype, numeric=kernel.numeric)
+        self.points = X if isinstance(X, Points) else Points(X, dtype, numeric=kernel.numeric)
         self.n = self.row_cost = n = len(self.points)
         self.dtype = self.points.dtype
         with np.errstate(over="ignore", invalid="ignore"):
@@ -281,6 +284,9 @@ class ComputedGram(RowGram):
         same = rows[:, None] == columns
         result[same] = np.broadcast_to(self.diagonal[columns], same.shape)[same]
         return result
+
+    def restricted(self, rows: np.ndarray) -> Gram:
+        return ComputedGram(self.points.take(rows), self.kernel, self._limit)
 
     def _keep(self, index: np.ndarray, most: int) -> None:
         """Compute and keep as many of the rows as there is room for."""

@@ -45,3 +45,6 @@ class StackedGram(Gram):
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         same = np.equal.outer(rows % self.k, columns % self.k)
         return self.kernel.block(rows // self.k, columns // self.k) * same
+
+    def restricted(self, rows: np.ndarray) -> Gram:
+        return StackedGram(self.kernel.restricted(rows[:: self.k] // self.k), self.k)

@@ -23,7 +23,7 @@ Steps = Generator[Array | None, None, None]
 EXACTING = 1e-5  # who asks for a larger tolerance wants to be quick
 SILENCE = 0.5  # seconds until the next record, where it is cheap
 ROUGH = 1e-2  # of the tolerance: how far from the best an offset may be on the way
-CHEAP = 2e5  # multiply-adds of a product with K that is hardly noticed
+CHEAP = 2e4  # multiply-adds of a product with K that is hardly noticed
 
 
 @dataclass
@@ -129,16 +129,23 @@ class Run:
         self.last: dict[int, tuple[Array, Array]] = {}  # coefficients and scores certified last
         self.met_negative_curvature = self.falls = False
 
-    def promising(self) -> bool:
-        """Whether a certificate is worth its search for the best offset.
+    def is_time_to_look(self) -> bool:
+        """Whether a certificate is due however far the solver is.
 
-        It is where scores are not at hand, where they are and suggest with the solver's own offset
-        that a problem is within the tolerance, and in any case now and then: people watch.
+        Without an offset to search for it costs little; otherwise now and then, as people watch.
+        """
+        silent = self.clock.seconds - self.history[-1].seconds
+        now_and_then = self.n_iter >= 4 * max(1, self.certified_at) or silent > SILENCE
+        return not self.problem.fit_intercept or now_and_then
+
+    def looks_done(self) -> bool:
+        """Whether the scores suggest, with the solver's own offset, that a problem is done.
+
+        Where they are at hand that costs less than the certificate and its best offset. Otherwise
+        only the certificate can tell.
         """
         problem, point = self.problem, self.point
-        silent = self.clock.seconds - (self.history[-1].seconds if self.history else 0.0)
-        now_and_then = self.n_iter >= 4 * self.certified_at or silent > SILENCE
-        if not problem.fit_intercept or not problem.gram.scores_at_hand or now_and_then:
+        if not problem.gram.scores_at_hand:
             return True
         for j in point.running:
             b, c, z = point.intercept[j], point.coef[j], point.state[j]
@@ -318,8 +325,9 @@ def iterate(
             if due:
                 # Checks grow rarer, so that they cost little and overshoot by little.
                 next_check = run.n_iter + 1 + run.n_iter // (32 if at_hand else 8)
-            if small_step or ending or (due and run.promising()):
-                run.certify(largest, polish)
+            near = due and run.looks_done()
+            if small_step or ending or near or (due and run.is_time_to_look()):
+                run.certify(largest, polish, afresh=near and at_hand and run.is_small)
                 for j in point.running:
                     status = run.verdict(j, largest[j])
                     if status is not None:
