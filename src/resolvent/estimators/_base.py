@@ -25,7 +25,7 @@ logger = logging.getLogger("resolvent")
 
 # Rows from which problems are solved several at a time: the work on smaller ones is mostly that of
 # the interpreter, which threads do not share.
-LARGE = 2048
+LARGE = 1000
 
 
 @dataclass
