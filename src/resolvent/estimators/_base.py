@@ -21,6 +21,7 @@ from resolvent.grams import Gram, gram
 from resolvent.grams.memory import parse_memory
 from resolvent.kernels import FunctionKernel, Kernel, make_kernel
 from resolvent.problem import Record, Solution, Status
+from resolvent.solvers.coordinate_descent import as_generator
 
 logger = logging.getLogger("resolvent")
 
@@ -137,6 +138,8 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         C: float = 1.0,
         memory_limit: Any = "auto",
         start: np.ndarray | None = None,
+        K: Gram | None = None,
+        random_state: Any = None,
         **settings: Any,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Solve for all columns of `targets`, with weights of the same shape, C times those given.
@@ -145,7 +148,8 @@ class Machine(CallbackSupportMixin, BaseEstimator):
 
         `losses` is one loss for all columns, or a list of one for each. Columns that leave out most
         rows, as one-vs-one problems do, are solved on the kernel matrix of their own rows, some at
-        a time if they are large. Sets the attributes that describe the fit, and returns
+        a time if they are large; so are those on a matrix `K` that is given, each by itself. Sets
+        the attributes that describe the fit, and returns
         coefficients (n, m) and offsets (m,).
         """
         began = time.perf_counter()
@@ -159,13 +163,18 @@ class Machine(CallbackSupportMixin, BaseEstimator):
 
         if start is not None and start.shape != targets.shape:
             start = None
-        apart = weights.ndim == 2 and weights.shape[1] > 1 and _leave_out_most(weights)
-        each = isinstance(losses, list) or apart
+        several = weights.ndim == 2 and weights.shape[1] > 1
+        apart = several and K is None and _leave_out_most(weights)
+        alone = several and K is not None and len(targets) > LARGE
+        each = isinstance(losses, list) or apart or alone
         jobs = [[j] for j in range(targets.shape[1])] if each else [list(range(targets.shape[1]))]
         solutions: list[Any] = [None] * len(jobs)
         coef = np.zeros(targets.shape, order="F")
         memory = parse_memory(memory_limit)  # once for all
-        K = None if apart else self._gram(data.X, kernel, memory)
+        if K is None and not apart:
+            K = self._gram(data.X, kernel, memory)
+        if random_state is not None and len(jobs) > 1:  # drawn here: threads have no order
+            random_state = as_generator(random_state).integers(2**31, size=len(jobs))
 
         def work(k: int) -> None:
             rows = np.flatnonzero(weights[:, k]) if apart else np.arange(len(targets))
@@ -180,6 +189,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
                 callback=report,
                 on_interrupt="return",
                 time_limit=0.0 if stopped.is_set() else left,  # then it stays where it starts
+                random_state=random_state[k] if np.ndim(random_state) else random_state,
                 **settings,
             )
             if solution.status == Status.INTERRUPTED:
@@ -187,7 +197,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             solutions[k] = solution
             coef[part] = solution.coef
 
-        parallel = apart and int(np.count_nonzero(weights)) > LARGE * len(jobs)
+        parallel = alone or (apart and int(np.count_nonzero(weights)) > LARGE * len(jobs))
         run(work, [(k,) for k in range(len(jobs))], parallel)
         progress.end()
         self._describe(solutions, time.perf_counter() - began)
