@@ -17,9 +17,10 @@ from resolvent._solve import solve
 from resolvent._threads import run
 from resolvent.estimators._compat import CallbackSupportMixin, FitProgress
 from resolvent.estimators._expansion import Expansion, take_rows
-from resolvent.grams import gram
+from resolvent.grams import Gram, gram
 from resolvent.kernels import FunctionKernel, Kernel, make_kernel
 from resolvent.problem import Record, Solution, Status
+from resolvent.solvers.coordinate_descent import as_generator
 
 logger = logging.getLogger("resolvent")
 
@@ -127,15 +128,14 @@ class Machine(CallbackSupportMixin, BaseEstimator):
 
     def _solve(
         self,
-        data: Data,
-        kernel: Kernel | None,
+        K: Gram,
         losses: Any,
         targets: np.ndarray,
         weights: np.ndarray,
         *,
         C: float = 1.0,
-        memory_limit: Any = "auto",
         start: np.ndarray | None = None,
+        random_state: Any = None,
         **settings: Any,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Solve for all columns of `targets`, with weights of the same shape, C times those given.
@@ -144,7 +144,8 @@ class Machine(CallbackSupportMixin, BaseEstimator):
 
         `losses` is one loss for all columns, or a list of one for each. Columns that leave out most
         rows, as one-vs-one problems do, are solved on the kernel matrix of their own rows, some at
-        a time if they are large. Sets the attributes that describe the fit, and returns
+        a time if they are large. So are those of a kernel matrix that gives no rows, since there is
+        nothing of it that they could share. Sets the attributes that describe the fit, and returns
         coefficients (n, m) and offsets (m,).
         """
         began = time.perf_counter()
@@ -158,12 +159,15 @@ class Machine(CallbackSupportMixin, BaseEstimator):
 
         if start is not None and start.shape != targets.shape:
             start = None
-        apart = weights.ndim == 2 and weights.shape[1] > 1 and _leave_out_most(weights)
-        each = isinstance(losses, list) or apart
+        several = weights.ndim == 2 and weights.shape[1] > 1
+        apart = several and _leave_out_most(weights)
+        alone = several and not apart and not K.scores_at_hand and K.n > LARGE
+        each = isinstance(losses, list) or apart or alone
         jobs = [[j] for j in range(targets.shape[1])] if each else [list(range(targets.shape[1]))]
         solutions: list[Any] = [None] * len(jobs)
         coef = np.zeros(targets.shape, order="F")
-        K = gram(data.X, "precomputed" if kernel is None else kernel, memory_limit=memory_limit)
+        if random_state is not None and len(jobs) > 1:  # drawn here: threads have no order
+            random_state = as_generator(random_state).integers(2**31, size=len(jobs))
 
         def work(k: int) -> None:
             rows = np.flatnonzero(weights[:, k]) if apart else np.arange(len(targets))
@@ -178,6 +182,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
                 callback=report,
                 on_interrupt="return",
                 time_limit=0.0 if stopped.is_set() else left,  # then it stays where it starts
+                random_state=random_state[k] if np.ndim(random_state) else random_state,
                 **settings,
             )
             if solution.status == Status.INTERRUPTED:
@@ -185,11 +190,16 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             solutions[k] = solution
             coef[part] = solution.coef
 
-        parallel = apart and int(np.count_nonzero(weights)) > LARGE * len(jobs)
+        parallel = alone or (apart and int(np.count_nonzero(weights)) > LARGE * len(jobs))
         run(work, [(k,) for k in range(len(jobs))], parallel)
         progress.end()
         self._describe(solutions, time.perf_counter() - began)
         return coef, np.concatenate([s.intercept for s in solutions])
+
+    @staticmethod
+    def _gram(data: Data, kernel: Kernel | None, memory_limit: Any = "auto") -> Gram:
+        """Kernel matrix of the samples."""
+        return gram(data.X, "precomputed" if kernel is None else kernel, memory_limit=memory_limit)
 
     def _describe(self, solutions: list[Solution], seconds: float) -> None:
         """Set the attributes that say how a fit went; numbers if it was of one problem."""
@@ -267,16 +277,8 @@ class KernelMachine(Machine):
         """Fit all columns of targets on one kernel and keep the expansion."""
         losses, targets, weight = self._columns(data, data.weight)
         kernel = self._make_kernel(data)
-        coef, offset = self._solve(
-            data,
-            kernel,
-            losses,
-            targets,
-            weight,
-            C=checked_C(self.C),
-            memory_limit=self.memory_limit,
-            **self._settings(),
-        )
+        C, K = checked_C(self.C), self._gram(data, kernel, self.memory_limit)
+        coef, offset = self._solve(K, losses, targets, weight, C=C, **self._settings())
         self.kernel_ = kernel
         self._coef = coef  # for a warm start
         self._expand(data, kernel, coef, offset)

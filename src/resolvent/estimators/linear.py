@@ -8,7 +8,7 @@ import numpy as np
 
 from resolvent.estimators._base import Data, Machine, checked_C
 from resolvent.estimators._compat import with_callbacks
-from resolvent.estimators._expansion import linear_scores, linear_weights
+from resolvent.estimators._expansion import linear_scores
 from resolvent.estimators.classifier import MachineClassifier, ProbabilityMixin
 from resolvent.estimators.regressor import AnyLossRegressor
 from resolvent.kernels import Linear
@@ -27,9 +27,10 @@ class LinearMachine(Machine):
         """Fit all columns; keep weights (m, d) and offsets (m,)."""
         kernel = settings.pop("kernel", Linear())
         C = checked_C(self.C)
-        coef, offset = self._solve(data, kernel, loss, targets, weight, C=C, **settings)
+        K = self._gram(data, kernel)
+        coef, offset = self._solve(K, loss, targets, weight, C=C, **settings)
         self._coef = coef  # for a warm start
-        self.coef_ = linear_weights(data.X, coef)
+        self.coef_ = np.ascontiguousarray(K.state(coef.T)[:, : data.X.shape[1]])  # but for a bias
         self.intercept_ = offset + kernel.bias**2 * coef.sum(axis=0)
 
     def _scores(self, X: Any) -> np.ndarray:

@@ -102,14 +102,12 @@ class KernelRidge(MachineRegressor):
         weight = data.weight[:, None] / np.broadcast_to(alpha, targets)
         kernel = self._make_kernel(data)
         coef, offset = self._solve(
-            data,
-            kernel,
+            self._gram(data, kernel, self.memory_limit),
             self._target_loss("squared"),
             data.y,
             weight,
             fit_intercept=self.fit_intercept,
             tol=self.tol,
-            memory_limit=self.memory_limit,
         )
         self._expand(data, kernel, coef, offset)
         everything = np.zeros((self._n_given, targets))

@@ -32,9 +32,9 @@ class SupportVectorMachine(Machine):
     ) -> np.ndarray:
         """Fit all columns and keep the support vectors; return the coefficients (n, m)."""
         kernel = self._make_kernel(data)
+        memory_limit = "auto" if self.cache_size is None else f"{self.cache_size}MB"
         coef, offset = self._solve(
-            data,
-            kernel,
+            self._gram(data, kernel, memory_limit),
             loss,
             targets,
             weight,
@@ -42,7 +42,6 @@ class SupportVectorMachine(Machine):
             fit_intercept=True,
             tol=self.tol,
             max_iter=None if self.max_iter == -1 else self.max_iter,
-            memory_limit="auto" if self.cache_size is None else f"{self.cache_size}MB",
         )
         self._kernel = kernel
         self._gamma = getattr(kernel, "gamma", 0.0)  # tools that export scikit-learn's read it

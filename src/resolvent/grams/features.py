@@ -29,6 +29,15 @@ def _inner(row: np.ndarray, vector: np.ndarray) -> Any:
     return total
 
 
+@numba.njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc"})
+def _sparse_inner(data: Any, indices: Any, indptr: Any, vector: np.ndarray, i: int) -> Any:
+    """Inner product of a row with a vector; unsigned places need no test for negative ones."""
+    total = 0.0
+    for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+        total += data[k] * vector[np.uint32(indices[k])]
+    return total
+
+
 class DenseFeatures(NamedTuple):
     """Rows x_i of dense data; the state is w = X'c."""
 
@@ -61,14 +70,11 @@ class SparseFeatures(NamedTuple):
     indptr: np.ndarray
 
     def dot(self, state: Any, i: int) -> Any:
-        total = 0.0
-        for k in range(np.uint64(self.indptr[i]), np.uint64(self.indptr[i + 1])):
-            total += self.data[k] * state[np.uint32(self.indices[k])]
-        return total
+        return _sparse_inner(self.data, self.indices, self.indptr, state, i)
 
     def axpy(self, state: Any, i: int, h: float) -> None:
-        for k in range(self.indptr[i], self.indptr[i + 1]):
-            state[self.indices[k]] += h * self.data[k]
+        for k in range(np.uint64(self.indptr[i]), np.uint64(self.indptr[i + 1])):
+            state[np.uint32(self.indices[k])] += h * self.data[k]
 
     def norm(self, i: int) -> Any:
         row = self.data[self.indptr[i] : self.indptr[i + 1]]
@@ -78,8 +84,8 @@ class SparseFeatures(NamedTuple):
         for i in range(start, stop):
             h = coef[i]
             if h != 0.0:
-                for k in range(self.indptr[i], self.indptr[i + 1]):
-                    state[self.indices[k]] += h * self.data[k]
+                for k in range(np.uint64(self.indptr[i]), np.uint64(self.indptr[i + 1])):
+                    state[np.uint32(self.indices[k])] += h * self.data[k]
 
 
 norm = generic("norm")

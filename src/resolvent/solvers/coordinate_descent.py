@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from resolvent._threads import run
-from resolvent.grams.base import Chunk
+from resolvent.grams.base import CHUNK_WORK, Chunk
 from resolvent.problem import Array, Problem
 from resolvent.solvers.iterate import Point, Steps
 
 Order = NDArray[np.int64]
 RULES = ("permuted", "cyclic", "aitken")
-LONGEST_REST = 8
+LONGEST_REST = 4
 GROUP = 16
 LARGE = 10_000
 WORTH_THREADS = 100_000  # multiply-adds of a sweep
@@ -58,12 +58,13 @@ def coordinate_descent(
         offset = np.zeros((problem.m, risk.n_columns, 3))  # b, sum of c, rho
         if problem.fit_intercept:
             offset[:, :, 2] = OFFSET_STEP * (gram.trace / gram.n or 1.0)
-        rests = np.zeros((problem.m, 2, gram.n), np.uint8)
+        rests = np.zeros((problem.m, gram.n), np.uint8)
         longest = LONGEST_REST if shrink else 0
+        force = np.full((problem.m, 1), np.inf)
         largest = np.zeros(problem.m)
 
         def sweep(j: int, chunk: Chunk, states: Array) -> None:
-            places = chunk.part, rests[j], longest
+            places = chunk.part, rests[j], longest, CHUNK_WORK // gram.row_cost, force[j]
             args = chunk.panel, states, point.coef[j], gram.diagonal, offset[j], *places
             largest[j] = max(largest[j], risk.sweep(j, *args))
 
@@ -72,12 +73,12 @@ def coordinate_descent(
             used = np.any(problem.C[point.running] > 0.0, axis=0)
             order = orders(iteration)
             largest[:] = 0.0
-            some_rest = rests[:, 1].any(axis=1)
+            some_rest = rests.any(axis=1)
             for j in range(problem.m if problem.fit_intercept else 0):
                 offset[j, :, 0], offset[j, :, 1] = point.intercept[j], risk.totals(point.coef[j])
             coef = risk.columns(point.coef)
             states = point.state.reshape(len(coef), -1)
-            for chunk in gram.chunks(order[used[order]]):
+            for chunk in gram.chunks(order if used.all() else order[used[order]]):
                 here = chunk.enter(coef, states).reshape(problem.m, -1)
                 items = [(j, chunk, here[j]) for j in point.running]
                 run(sweep, items, parallel=chunk.work > WORTH_THREADS)
@@ -115,7 +116,7 @@ def _orders(rule: Any, n: int, rng: np.random.Generator, group: int = 1) -> Call
 
             def order(_: int) -> Order:
                 groups = (rng.permutation(starts)[:, None] + within).ravel()
-                return groups[groups < n]
+                return groups[groups < n] if n % group else groups
 
             return order
         raise ValueError(

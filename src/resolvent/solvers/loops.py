@@ -33,6 +33,9 @@ SHARP = 1e200
 EPS = float(np.finfo(float).eps)
 FAR = 1e99  # offsets beyond which there is none
 PATIENCE = 3  # turns of regula falsi before a bisection
+AGAIN = 4  # visits to the coordinates that do not rest, for each visit of a sweep
+CALM = 0.5  # to which share of it the force of a sweep is brought down before the next
+EDGE = 0.3  # of the force: how far from its next move a coordinate may rest
 
 
 @register_jitable
@@ -63,17 +66,25 @@ def update(
     diagonal: Vector,
     offset: Vector,
     i: int,
-) -> float:
-    """Equation (13) of the paper for one coordinate; return by how much it moved."""
+    margin: float,
+) -> tuple[float, bool]:
+    """Equation (13) of the paper for one coordinate; return by how much it moved.
+
+    And whether it rests: it would not have moved either had its score been `margin` more or less.
+    """
     rho = offset[2]
     s = dot(panel, state, i) + offset[0] + rho * offset[1]
-    new = answer(loss, y[i], C[i], c[i], s, 1.0 / (diagonal[i] + rho))
-    h = new - c[i]
+    a = min(1.0 / ((diagonal[i] + rho) * C[i]), SHARP)
+    v = a * s - c[i] / C[i]
+    u = resolvent(loss, y[i], v, a)
+    h = -C[i] * u - c[i]
     if h != 0.0:
         axpy(panel, state, i, h)
-        c[i] = new
+        c[i] = -C[i] * u
         offset[1] += h
-    return h
+        return h, False
+    away = a * margin
+    return h, resolvent(loss, y[i], v + away, a) == u == resolvent(loss, y[i], v - away, a)
 
 
 @compiled
@@ -89,45 +100,51 @@ def sweep(
     order: NDArray[np.int64],
     rests: NDArray[np.uint8],
     longest: int,
+    most: int,
+    force: Vector,
 ) -> float:
     """Algorithms 1 and 2 of the paper: update the coordinates in `order`, return max |h_i|.
 
     `state` is z = Kc or w = X'c, as `panel` has it. ``offset = (b, sum of c, rho)`` adds
     b + rho sum(c) to each score, which is the kernel K + rho 11' and a shift by b.
 
-    Shrinking: a coordinate that rests, at a bound of the dual as a rule, at k visits in a row is
-    left out of the next k sweeps, or of `longest`. In `rests` are k and the sweeps still to go.
-    Those that moved are then visited again while they move, for as long as the sweep took.
+    Shrinking: a coordinate that rests, at a bound of the dual as a rule, is left out of the next
+    `longest` sweeps; `rests` counts them. The others are visited again, fewer and fewer of them, by
+    AGAIN visits for each of the sweep and `most` in all, until the force on them is CALM times what
+    it was at first. Force is the score by which a coordinate was off when it was visited,
+    k_ii |h_i|; one that is EDGE times the largest of the last pass away from its next move rests.
+    ``force[0]`` hands that on from one sweep to the next.
     """
-    largest = 0.0
+    largest, first, last = 0.0, 0.0, force[0]
     visits, count = 0, 0
-    moving = np.empty(len(order) if longest > 0 else 0, np.int64)
+    active = np.empty(len(order) if longest > 0 else 0, np.int64)
     for i in order:
         if C[i] == 0.0:
             continue
-        if rests[1, i] > 0:
-            rests[1, i] -= 1
+        if rests[i] > 0:
+            rests[i] -= 1
             continue
-        h = update(loss, panel, state, y, C, c, diagonal, offset, i)
+        h, calm = update(loss, panel, state, y, C, c, diagonal, offset, i, EDGE * last)
         visits += 1
-        if h != 0.0:
-            largest = max(largest, abs(h))
-            rests[0, i] = 0
-            if longest > 0:
-                moving[count] = i
-                count += 1
-        elif rests[0, i] < longest:
-            rests[0, i] += 1
-        rests[1, i] = rests[0, i]
-    while 0 < count <= visits:
+        largest, first = max(largest, abs(h)), max(first, abs(h) * diagonal[i])
+        if calm:
+            rests[i] = longest
+        elif longest > 0:
+            active[count] = i
+            count += 1
+    last, visits = first, min(AGAIN * visits, most)
+    while 0 < count <= visits and last > CALM * first:
         visits -= count
-        still = 0
+        margin, last, left = EDGE * last, 0.0, 0
         for p in range(count):
-            i = moving[p]
-            if update(loss, panel, state, y, C, c, diagonal, offset, i) != 0.0:
-                moving[still] = i
-                still += 1
-        count = still
+            i = active[p]
+            h, calm = update(loss, panel, state, y, C, c, diagonal, offset, i, margin)
+            last = max(last, abs(h) * diagonal[i])
+            if not calm:
+                active[left] = i
+                left += 1
+        count = left
+    force[0] = last
     return largest
 
 
