@@ -259,14 +259,14 @@ class Coarse(Walker):
         return (primal - dual) / max(abs(primal), abs(dual), least, 1e-200)
 
     def _start(self, problem: Problem, C: float) -> Point:
+        if self.point is None and self.coef is None:
+            return _first(problem)
         if self.point is None:
-            coef = np.zeros((problem.m, problem.n))
-            if self.coef is not None:
-                coef = problem.rows(self.coef) * (C / self.C if self.C else 1.0)
-                coef = np.where(problem.C > 0.0, coef, 0.0)
-                scores = problem.gram.product(coef)
-                for j in range(problem.m):
-                    coef[j] = problem.resolvent_step(j, coef[j], scores[j])[0]
+            coef = problem.rows(self.coef) * (C / self.C if self.C else 1.0)
+            coef = np.where(problem.C > 0.0, coef, 0.0)
+            scores = problem.gram.product(coef)
+            for j in range(problem.m):
+                coef[j] = problem.resolvent_step(j, coef[j], scores[j])[0]
             return Point.at(problem, coef)
         # Coefficients at their bounds go along with C, free ones hardly do: the best of some ways
         # between, all of them in the domain of the conjugates.
@@ -283,6 +283,27 @@ class Coarse(Walker):
             np.arange(problem.m),
             np.zeros(problem.m),
         )
+
+
+def _first(problem: Problem) -> Point:
+    """Where each coefficient is as if it were alone, if that puts most of them at their bounds.
+
+    So it is at a small C. Otherwise zero, from where only those move that have to.
+    """
+    n, loss = problem.n, problem.loss
+    none, alpha = np.zeros(n), 1.0 / np.maximum(problem.gram.diagonal, 1e-200)
+    coef, slopes = np.zeros((problem.m, n)), np.empty(n)
+    for j in range(problem.m):
+        b = problem.risk.balance(j, none, none, alpha, 0.0) if problem.fit_intercept else 0.0
+        args = loss, problem.y[j], problem.C[j], none, none + b, float(alpha.mean())
+        loops.proximal(*args, coef[j], slopes)
+        free = np.count_nonzero(slopes[problem.C[j] > 0.0])
+        coef[j] = coef[j] if 2 * free < n else none
+    point = Point.at(problem, coef)
+    for j in range(problem.m):
+        if _dual(problem, point, j, 0.5) > _dual(problem, point, j, 1.0):
+            point.coef[j] = point.state[j] = 0.0
+    return point
 
 
 def _dual(problem: Problem, point: Point, j: int, factor: float) -> float:
