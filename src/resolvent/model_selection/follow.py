@@ -259,9 +259,9 @@ class Coarse(Walker):
         return (primal - dual) / max(abs(primal), abs(dual), least, 1e-200)
 
     def _start(self, problem: Problem, C: float) -> Point:
-        if self.point is None and self.coef is None:
-            return _first(problem)
         if self.point is None:
+            if self.coef is None:
+                return _first(problem)
             coef = problem.rows(self.coef) * (C / self.C if self.C else 1.0)
             coef = np.where(problem.C > 0.0, coef, 0.0)
             scores = problem.gram.product(coef)
