@@ -125,7 +125,7 @@ class MachineClassifier(ClassifierMixin, Machine):
         """
         predicted = self.predict(X)
         check_consistent_length(predicted, y, sample_weight)
-        return float(np.average(predicted == np.asarray(y), weights=sample_weight))
+        return float(np.average(predicted == np.reshape(y, predicted.shape), weights=sample_weight))
 
 
 class ProbabilityMixin:
