@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length
 
 from resolvent.estimators._base import Data, KernelMachine, Machine
 from resolvent.estimators._classes import as_codes, as_columns, as_decision, class_factors
@@ -102,6 +103,29 @@ class MachineClassifier(ClassifierMixin, Machine):
         """
         codes = as_codes(self.decision_function(X))
         return self.classes_[codes]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of samples whose class is predicted.
+
+        It is scikit-learn's, without a look at what kind of targets there are: in a search that
+        would take longer than to solve many of the problems.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights.
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(X)
+        check_consistent_length(predicted, y, sample_weight)
+        return float(np.average(predicted == np.reshape(y, predicted.shape), weights=sample_weight))
 
 
 class ProbabilityMixin:

@@ -11,12 +11,14 @@ import numpy as np
 from resolvent._solve import solve
 from resolvent.grams import Gram, RowGram
 from resolvent.losses import as_loss
+from resolvent.model_selection.splitting import Splitting
 from resolvent.problem import Array, Problem
 from resolvent.solvers import loops
 from resolvent.solvers.by_rows import by_rows
 from resolvent.solvers.iterate import Point
 
 TRIALS = 6  # ways to scale a solution to the next C
+GROWTH = 2.0  # of the work from one C to the next, where it grows
 MAX_BLOCKS = 2000  # then `solve`, which has Newton steps, takes over
 
 
@@ -39,6 +41,8 @@ def follow(
     *,
     tol: float,
     exact: bool,
+    budget: Callable[[float], float] | None = None,
+    hand_over: Callable[[list[Any]], None] | None = None,
     **settings: Any,
 ) -> Iterator[Stage]:
     """Yield the solution at each C, each started from the one before.
@@ -48,6 +52,9 @@ def follow(
     kernel matrix are at hand, the gap is taken from the scores as they are kept up to date, and the
     last scores, scaled, are the next to start from: no product with the kernel matrix is needed.
     `pause` is called often; what it raises ends the work.
+
+    Where a problem at C takes more than ``budget(C)`` multiply-adds, the walkers are handed over,
+    to go on from C with those of other folds, and nothing more is yielded.
     """
     walkers: list[Walker] = []
     coupled = not isinstance(losses, list) and bool(getattr(as_loss(losses), "couples", ""))
@@ -60,7 +67,43 @@ def follow(
         own = weights[:, columns] if weights.ndim == 2 else weights
         walkers.append(kind(loss, gram, targets[:, columns], own, first, tol, pause, settings))
     for C in Cs:
-        yield Stage(*map(np.hstack, zip(*(walker.go(C) for walker in walkers), strict=True)))
+        most = np.inf if budget is None else budget(C)
+        stages = []
+        for walker in walkers:
+            stage = walker.go(C, most)
+            if stage is None:
+                assert hand_over is not None
+                hand_over(walkers)
+                return
+            stages.append(stage)
+        yield join(stages)
+
+
+def join(stages: list[Stage]) -> Stage:
+    """Put the columns of several stages side by side."""
+    return Stage(*map(np.hstack, zip(*stages, strict=True)))
+
+
+def together(splitting: Splitting, walkers: list[Coarse], C: float) -> list[Stage]:
+    """Solve at C the problems of walkers, of any folds, by splitting."""
+    problems = [walker.problem(C) for walker in walkers]
+    columns = [(problem, j) for problem in problems for j in range(problem.m)]
+    owner = [(walker, j) for walker in walkers for j in range(walker.targets.shape[1])]
+    starts = [walker.at_hand() for walker in walkers]
+
+    def measure(p: int, primal: float, dual: float, scores: Array) -> float:
+        walker, j = owner[p]
+        return walker.relative(j, primal, dual, scores, C)
+
+    coef, scores = (np.vstack(rows) for rows in zip(*starts, strict=True))
+    coef, scores, gaps = splitting.solve(columns, coef, scores, measure, walkers[0].tol)
+    parts = np.cumsum([problem.m for problem in problems])[:-1]
+    return [
+        walker.arrive(C, *found)
+        for walker, *found in zip(
+            walkers, *(np.split(rows, parts) for rows in (coef, scores, gaps)), strict=True
+        )
+    ]
 
 
 def _is_greedy(gram: Gram, settings: dict[str, Any]) -> bool:
@@ -86,8 +129,8 @@ class Walker(ABC):
         self.C = 0.0  # the one that `coef` is for; 0 if it is to be taken as it is
 
     @abstractmethod
-    def go(self, C: float) -> Stage:
-        """Solve at C."""
+    def go(self, C: float, most: float = np.inf) -> Stage | None:
+        """Solve at C; None if a problem took more than `most` multiply-adds and is not solved."""
 
     def _solve(self, C: float) -> Stage:
         """Solve by `solve`, with a certificate from scratch."""
@@ -114,8 +157,8 @@ class Walker(ABC):
 class Exact(Walker):
     """Each solution has its certificate from scratch."""
 
-    def go(self, C: float) -> Stage:
-        """Solve at C."""
+    def go(self, C: float, most: float = np.inf) -> Stage:
+        """Solve at C, whatever it takes."""
         return self._solve(C)
 
 
@@ -131,8 +174,8 @@ class Coarse(Walker):
     nulls: Array = np.empty(0)  # loss of the best constant for each problem, with C = 1
     held: Array = np.empty(0)  # weights of the samples held out, in all those of the others
 
-    def go(self, C: float) -> Stage:
-        """Solve at C."""
+    def problem(self, C: float) -> Problem:
+        """Make the problem at C."""
         problem = Problem(
             self.loss,
             self.gram,
@@ -143,9 +186,16 @@ class Coarse(Walker):
         if len(self.nulls) == 0:
             self.nulls = _nulls(problem) / C
             self.held = _held(problem) / C
+        return problem
+
+    def go(self, C: float, most: float = np.inf) -> Stage | None:
+        """Solve at C by blocks, unless a problem takes more than `most` multiply-adds."""
+        if self.point is not None and GROWTH * self.point.work.max() > most:
+            return None  # as it would be after much work
+        problem = self.problem(C)
         point = self._start(problem, C)
         gaps = np.empty(problem.m)
-        most = self.settings["max_iter"] or np.inf
+        most_blocks = self.settings["max_iter"] or np.inf
         blocks = 0
         for largest in by_rows(problem, self.tol)(point):
             self.pause()
@@ -158,16 +208,39 @@ class Coarse(Walker):
             point.running = point.running[
                 (gaps[point.running] > self.tol) & (largest[point.running] > 0.0)
             ]
-            if len(point.running) == 0 or blocks >= most:
+            if len(point.running) == 0 or blocks >= most_blocks:
                 self.C, self.point = C, point
                 offset = point.intercept if problem.fit_intercept else 0.0
                 return Stage(point.coef.T.copy(), (point.state.T + offset).copy(), gaps)
+            if point.work.max() > most:
+                self.C, self.point = C, point
+                return None
             if blocks == MAX_BLOCKS:
                 break
-        self.coef, self.point, self.C = point.coef.T, None, 0.0
+        return self._in_full(C, point.coef)
+
+    def _in_full(self, C: float, coef: Array) -> Stage:
+        self.coef, self.point, self.C = coef.T, None, 0.0
         stage = self._solve(C)
         self.coef = stage.coef
         return stage
+
+    def at_hand(self) -> tuple[Array, Array]:
+        """Coefficients and scores to start from."""
+        if self.point is None:
+            none = np.zeros((self.targets.shape[1], self.gram.n))
+            return none, none
+        offset = self.point.intercept[:, None] if self.settings["fit_intercept"] else 0.0
+        return self.point.coef, self.point.state + offset
+
+    def arrive(self, C: float, coef: Array, scores: Array, gaps: Array) -> Stage:
+        """Take what was found elsewhere for C, if it is good enough; otherwise solve it here."""
+        if (gaps > self.tol).any():
+            return self._in_full(C, coef)
+        m = len(coef)
+        self.C = C
+        self.point = Point(coef, scores, np.zeros(m), np.arange(m), np.zeros(m))
+        return Stage(coef.T.copy(), scores.T.copy(), gaps)
 
     def _gap(self, problem: Problem, point: Point, j: int, C: float) -> float:
         """Relative gap of problem j with the scores as they are kept up to date."""
@@ -176,19 +249,24 @@ class Coarse(Walker):
         losses, conjugates, products, _ = loops.fenchel(loss, y, problem.C[j], c, z, b)
         primal = losses + 0.5 * products
         dual = -conjugates - 0.5 * products - b * float(c.sum())
-        held_out = loops.fenchel(loss, y, self.held[j], np.zeros_like(c), z, b)[0]
+        return self.relative(j, primal, dual, z + b, C)
+
+    def relative(self, j: int, primal: float, dual: float, scores: Array, C: float) -> float:
+        """Gap of problem j in units of what the score can tell."""
+        y = np.ascontiguousarray(self.targets[:, j])
+        held_out = loops.fenchel(self.loss, y, self.held[j], np.zeros_like(y), scores, 0.0)[0]
         least = C * min(held_out, self.nulls[j])
         return (primal - dual) / max(abs(primal), abs(dual), least, 1e-200)
 
     def _start(self, problem: Problem, C: float) -> Point:
         if self.point is None:
-            coef = np.zeros((problem.m, problem.n))
-            if self.coef is not None:
-                coef = problem.rows(self.coef) * (C / self.C if self.C else 1.0)
-                coef = np.where(problem.C > 0.0, coef, 0.0)
-                scores = problem.gram.product(coef)
-                for j in range(problem.m):
-                    coef[j] = problem.resolvent_step(j, coef[j], scores[j])[0]
+            if self.coef is None:
+                return _first(problem)
+            coef = problem.rows(self.coef) * (C / self.C if self.C else 1.0)
+            coef = np.where(problem.C > 0.0, coef, 0.0)
+            scores = problem.gram.product(coef)
+            for j in range(problem.m):
+                coef[j] = problem.resolvent_step(j, coef[j], scores[j])[0]
             return Point.at(problem, coef)
         # Coefficients at their bounds go along with C, free ones hardly do: the best of some ways
         # between, all of them in the domain of the conjugates.
@@ -205,6 +283,27 @@ class Coarse(Walker):
             np.arange(problem.m),
             np.zeros(problem.m),
         )
+
+
+def _first(problem: Problem) -> Point:
+    """Where each coefficient is as if it were alone, if that puts most of them at their bounds.
+
+    So it is at a small C. Otherwise zero, from where only those move that have to.
+    """
+    n, loss = problem.n, problem.loss
+    none, alpha = np.zeros(n), 1.0 / np.maximum(problem.gram.diagonal, 1e-200)
+    coef, slopes = np.zeros((problem.m, n)), np.empty(n)
+    for j in range(problem.m):
+        b = problem.risk.balance(j, none, none, alpha, 0.0) if problem.fit_intercept else 0.0
+        args = loss, problem.y[j], problem.C[j], none, none + b, float(alpha.mean())
+        loops.proximal(*args, coef[j], slopes)
+        free = np.count_nonzero(slopes[problem.C[j] > 0.0])
+        coef[j] = coef[j] if 2 * free < n else none
+    point = Point.at(problem, coef)
+    for j in range(problem.m):
+        if _dual(problem, point, j, 0.5) > _dual(problem, point, j, 1.0):
+            point.coef[j] = point.state[j] = 0.0
+    return point
 
 
 def _dual(problem: Problem, point: Point, j: int, factor: float) -> float:

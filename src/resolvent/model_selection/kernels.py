@@ -47,6 +47,10 @@ class SharedGrams:
         self.X, self.make_kernel, self.gammas, self.dtype = X, make_kernel, gammas, dtype
         self.left = [0] * len(gammas)
         self.made: dict[int, Gram] = {}
+        # Memory of matrices that were made, and that of those dropped, which the next ones fill
+        # again: the first touch of fresh memory takes many times as long as they do.
+        self.rooms: dict[int, np.ndarray] = {}
+        self.spare: list[np.ndarray] = []
         self.lock = Lock()
         self.limit = parse_memory(memory_limit)
         self.live = min(workers, len(gammas))
@@ -71,11 +75,20 @@ class SharedGrams:
             self.left[g] -= 1
             if self.left[g] == 0:
                 self.made.pop(g, None)
+                if g in self.rooms:
+                    self.spare.append(self.rooms.pop(g))
+
+    def have_room(self, size: int) -> bool:
+        """Whether so many bytes more for each matrix in use are within the limit."""
+        return self.distances is not None and (
+            (1 + self.live) * self.distances.nbytes + self.live * size <= self.limit
+        )
 
     def _make(self, g: int) -> Gram:
         kernel = self.make_kernel(self.gammas[g])
         if self.distances is not None:
-            return _exponential(self.distances, self.gammas[g] / self.largest)
+            self.rooms[g] = self.spare.pop() if self.spare else np.empty_like(self.distances)
+            return _exponential(self.distances, self.gammas[g] / self.largest, self.rooms[g])
         return gram(
             self.X,
             "precomputed" if kernel is None else kernel,
@@ -107,9 +120,8 @@ class SharedGrams:
             self.distances = None  # the kernel's own way says what is wrong
 
 
-def _exponential(distances: np.ndarray, factor: float) -> StoredGram:
-    """Make the matrix exp(-factor D) of given distances."""
-    matrix = np.empty_like(distances)
+def _exponential(distances: np.ndarray, factor: float, matrix: np.ndarray) -> StoredGram:
+    """Make the matrix exp(-factor D) of given distances, in memory that is given too."""
 
     def fill(start: int) -> None:
         rows = matrix[start : start + TILE_ROWS]

@@ -12,12 +12,13 @@ import numpy as np
 
 from resolvent._threads import one_blas_thread, run
 from resolvent.estimators._base import Data, Machine
-from resolvent.grams import Gram
+from resolvent.grams import Gram, RowGram
 from resolvent.model_selection.closed_form import SquaredFolds
 from resolvent.model_selection.folds import Fold
-from resolvent.model_selection.follow import Stage, follow
+from resolvent.model_selection.follow import Coarse, Stage, follow, join, together
 from resolvent.model_selection.kernels import SharedGrams
 from resolvent.model_selection.scoring import HeldOutScorer
+from resolvent.model_selection.splitting import BYTES, Splitting, cost
 from resolvent.problem import Array
 
 REFINE_BY = 0.1  # near-ties are solved again to this fraction of the tolerance
@@ -113,6 +114,9 @@ class Search:
         self.interrupted = False
         self.lock = Lock()
         self.closed = closed
+        # Of each gamma, how many folds are under way, and those handed over: from which C, and who.
+        self.under_way = [len(folds)] * len(grams.gammas)
+        self.handed: list[dict[int, tuple[int, list[Coarse]]]] = [{} for _ in grams.gammas]
 
     def run(self, workers: int | None) -> Table:
         """Search all cells, then solve again those that may be the best."""
@@ -159,14 +163,57 @@ class Search:
             if k is None:
                 self._all_folds(g, gram)
             else:
-                indices = range(len(self.Cs))
-                for i, stage in zip(indices, self._stages(gram, k, self.Cs), strict=True):
-                    self._note(g, i, k, stage)
+                self._one_fold(g, k, gram)
         finally:
             self.grams.give_back(g)
 
+    def _one_fold(self, g: int, k: int, gram: Gram) -> None:
+        i = 0
+
+        def hand_over(walkers: list[Coarse]) -> None:
+            self.handed[g][k] = i, walkers
+
+        for stage in self._stages(gram, k, self.Cs, hand_over=hand_over):
+            self._note(g, i, k, stage)
+            i += 1
+        with self.lock:
+            self.under_way[g] -= 1
+            last = self.under_way[g] == 0
+        if last and self.handed[g]:
+            self._together(g, gram)
+
+    def _together(self, g: int, gram: Gram) -> None:
+        """Go on, by splitting, with the folds of a gamma for which blocks took too long."""
+        assert isinstance(gram, RowGram)  # or nothing would have been handed over
+        splitting = Splitting(gram, self.settings["fit_intercept"], self.pause)
+        handed = self.handed[g]
+        for i, C in enumerate(self.Cs):
+            here = {k: walkers for k, (first, walkers) in handed.items() if first <= i}
+            if not here:
+                continue
+            stages = iter(together(splitting, [w for walkers in here.values() for w in walkers], C))
+            for k, walkers in here.items():
+                self._note(g, i, k, join([next(stages) for _ in walkers]))
+        handed.clear()
+
+    def _budget(self, n: int, m: int) -> Callable[[float], float] | None:
+        """Multiply-adds of a problem at C, beyond which splitting is likely to be faster."""
+        if self.settings["max_iter"] is not None or not self.grams.have_room(BYTES * n * n):
+            return None
+
+        def budget(C: float) -> float:
+            return cost(n, m * len(self.folds) * int(np.count_nonzero(self.Cs >= C)))
+
+        return budget
+
     def _stages(
-        self, gram: Gram, k: int, Cs: Array, start: Array | None = None, tol: float | None = None
+        self,
+        gram: Gram,
+        k: int,
+        Cs: Array,
+        start: Array | None = None,
+        tol: float | None = None,
+        hand_over: Callable[[list[Coarse]], None] | None = None,
     ) -> Iterator[Stage]:
         """Solutions of a fold along C; problems that have one class only are constants."""
         losses, targets, weights = self.estimator._columns(
@@ -186,6 +233,8 @@ class Search:
             self.pause,
             tol=self.tol if tol is None else tol,
             exact=self.exact,
+            budget=self._budget(*kept.shape) if hand_over and alive.all() else None,
+            hand_over=hand_over,
             **self.settings,
         )
         for stage in stages:
