@@ -27,9 +27,16 @@ def bordered(
     corner: float,
     total: float,
 ) -> tuple[np.ndarray, float]:
-    """Solve A x + border b = right, border'x + corner b = total, given `solve` for A."""
+    """Solve A x + border b = right, border'x + corner b = total, given `solve` for A.
+
+    Where rounding leaves nothing of what b is divided by, there is no solution: NaN.
+    """
     x, v = solve(right), solve(border)
-    b = float((total - border @ x) / (corner - border @ v))
+    taken = float(border @ v)
+    pivot = corner - taken
+    if abs(pivot) <= 4 * EPS * (abs(corner) + abs(taken)):
+        return np.full_like(x, np.nan), np.nan
+    b = float(total - border @ x) / pivot
     return x - b * v, b
 
 

@@ -135,7 +135,7 @@ class Run:
         Without an offset to search for it costs little; otherwise now and then, as people watch.
         """
         silent = self.clock.seconds - self.history[-1].seconds
-        now_and_then = self.n_iter >= 4 * max(1, self.certified_at) or silent > SILENCE
+        now_and_then = self.n_iter >= 4 * self.certified_at or silent > SILENCE
         return not self.problem.fit_intercept or now_and_then
 
     def looks_done(self) -> bool:

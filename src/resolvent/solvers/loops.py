@@ -83,6 +83,8 @@ def update(
         c[i] = -C[i] * u
         offset[1] += h
         return h, False
+    if margin == np.inf:  # nothing is known of it yet
+        return h, False
     away = a * margin
     return h, resolvent(loss, y[i], v + away, a) == u == resolvent(loss, y[i], v - away, a)
 
