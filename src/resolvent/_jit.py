@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.extending import overload, register_jitable
+from numba.extending import intrinsic, overload, register_jitable
 
 from resolvent import _numeric
 
 __all__ = [
     "axpy",
+    "borrowed",
     "compiled",
     "conjugate",
     "dot",
@@ -27,6 +28,7 @@ __all__ = [
     "plain",
     "resolvent",
     "slope",
+    "unowned",
     "value",
 ]
 
@@ -69,9 +71,39 @@ slope = generic("slope", _numeric.slope_from(resolvent))
 
 inverse_link = generic("inverse_link")
 
+
+def unowned(array: Any) -> Any:
+    """View of an array that somebody else keeps alive, for loops that pass it on very often.
+
+    Numba counts references at each call of a function, and threads that share an array do so at one
+    place in memory. Of memory that nobody owns there is nothing to count.
+    """
+    return array
+
+
+@intrinsic
+def _without_owner(_: Any, array: Any) -> Any:
+    def view(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        struct = context.make_array(signature.args[0])(context, builder, args[0])
+        for field in ("meminfo", "parent"):
+            setattr(struct, field, getattr(struct, field).type(None))
+        return struct._getvalue()
+
+    return array(array), view
+
+
+@overload(unowned)
+def _unowned(array: Any) -> Callable[[Any], Any]:
+    def call(array: Any) -> Any:
+        return _without_owner(array)  # type: ignore[call-arg]  # Numba adds the context
+
+    return call
+
+
 # Of a panel, which gives access to some rows of the kernel matrix (see resolvent.grams).
 dot = generic("dot")
 axpy = generic("axpy")
+borrowed = generic("borrowed", lambda panel: panel)  # the same, its arrays unowned
 
 
 def _source_digest() -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from resolvent._jit import compiled, dot, generic, plain
+from resolvent._jit import compiled, dot, generic, plain, unowned
 
 __all__ = [
     "DenseFeatures",
@@ -51,6 +51,9 @@ class DenseFeatures(NamedTuple):
         for j in range(row.size):
             state[j] += h * row[j]
 
+    def borrowed(self) -> Any:
+        return DenseFeatures(unowned(self.X))
+
     def norm(self, i: int) -> Any:
         return _inner(self.X[i], self.X[i])
 
@@ -75,6 +78,9 @@ class SparseFeatures(NamedTuple):
     def axpy(self, state: Any, i: int, h: float) -> None:
         for k in range(np.uint64(self.indptr[i]), np.uint64(self.indptr[i + 1])):
             state[np.uint32(self.indices[k])] += h * self.data[k]
+
+    def borrowed(self) -> Any:
+        return SparseFeatures(unowned(self.data), unowned(self.indices), unowned(self.indptr))
 
     def norm(self, i: int) -> Any:
         row = self.data[self.indptr[i] : self.indptr[i + 1]]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from resolvent._jit import (
     axpy,
+    borrowed,
     compiled,
     conjugate,
     dot,
@@ -23,6 +24,7 @@ from resolvent._jit import (
     plain,
     resolvent,
     slope,
+    unowned,
     value,
 )
 
@@ -117,6 +119,8 @@ def sweep(
     k_ii |h_i|; one that is EDGE times the largest of the last pass away from its next move rests.
     ``force[0]`` hands that on from one sweep to the next.
     """
+    panel, state, y, C = borrowed(panel), unowned(state), unowned(y), unowned(C)
+    c, diagonal, offset = unowned(c), unowned(diagonal), unowned(offset)
     largest, first, last = 0.0, 0.0, force[0]
     visits, count = 0, 0
     active = np.empty(len(order) if longest > 0 else 0, np.int64)
