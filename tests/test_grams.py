@@ -14,6 +14,7 @@ from resolvent.grams import chunks as chunks_module
 from resolvent.grams import rows as rows_module
 from resolvent.grams.base import CHUNK_WORK
 from resolvent.grams.linear import LinearGram
+from resolvent.grams.stacked import StackedGram
 from resolvent.kernels import RBF, Laplacian, Linear, Polynomial, pairwise
 
 N, D = 75, 6
@@ -149,6 +150,19 @@ def test_block(case):
     np.testing.assert_allclose(K.block(np.arange(N), np.arange(N)), expected, atol=tol)
     assert K.block(rows[:0], columns).shape == (0, 4)
     assert K.block(rows, columns[:0]).shape == (5, 0)
+
+
+def test_restricted(case):
+    K, expected, tol = case
+    rows = np.array([0, 3, 10, 11, 40, 70])
+    part, few = K.restricted(rows), expected[np.ix_(rows, rows)]
+    coef = coefficients()[:, : len(rows)]
+    assert (part.n, part.dtype) == (len(rows), K.dtype)
+    np.testing.assert_allclose(part.diagonal, np.diag(few), atol=tol)
+    np.testing.assert_allclose(part.product(coef), coef @ few, atol=tol * N)
+    pairs = np.ravel(2 * rows[:, None] + np.arange(2))  # two columns for each sample
+    stacked = StackedGram(K, 2).restricted(pairs).product(np.repeat(coef, 2, axis=1))
+    np.testing.assert_allclose(stacked, np.repeat(coef @ few, 2, axis=1), atol=tol * N)
 
 
 @numba.njit(**OPTIONS)
