@@ -76,19 +76,18 @@ def update(
     """
     rho = offset[2]
     s = dot(panel, state, i) + offset[0] + rho * offset[1]
-    a = min(1.0 / ((diagonal[i] + rho) * C[i]), SHARP)
-    v = a * s - c[i] / C[i]
-    u = resolvent(loss, y[i], v, a)
-    h = -C[i] * u - c[i]
+    alpha = 1.0 / (diagonal[i] + rho)
+    new = answer(loss, y[i], C[i], c[i], s, alpha)
+    h = new - c[i]
     if h != 0.0:
         axpy(panel, state, i, h)
-        c[i] = -C[i] * u
+        c[i] = new
         offset[1] += h
         return h, False
     if margin == np.inf:  # nothing is known of it yet
         return h, False
-    away = a * margin
-    return h, resolvent(loss, y[i], v + away, a) == u == resolvent(loss, y[i], v - away, a)
+    more = answer(loss, y[i], C[i], c[i], s + margin, alpha)
+    return h, more == new == answer(loss, y[i], C[i], c[i], s - margin, alpha)
 
 
 @compiled
