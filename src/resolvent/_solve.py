@@ -153,7 +153,7 @@ def solve(
     if solver == "fixed_point":
         steps = fixed_point(problem, alpha, accelerate)
     elif is_greedy:
-        steps = greedy(problem, tol if stop == "gap" else 0.0)
+        steps = greedy(problem, tol if stop == "gap" else 0.0, accelerate)
     else:
         shrink = accelerate and stop == "gap" and isinstance(rule, str) and rule == "permuted"
         steps = coordinate_descent(problem, rule, rng or as_generator(None), shrink)

@@ -9,7 +9,7 @@ import numpy as np
 from resolvent._threads import run
 from resolvent.grams.base import Chunk, read_only
 
-__all__ = ["CHUNK", "RowChunk", "RowPanel", "add_product", "add_rows"]
+__all__ = ["CHUNK", "RowChunk", "RowPanel", "add_product", "add_rows", "square"]
 
 CHUNK = 256  # coordinates whose updates go to all scores together
 ALONE = 100_000  # multiply-adds that are not worth another thread
@@ -65,6 +65,17 @@ class RowChunk(Chunk):
         moved = np.flatnonzero(moves.any(axis=0))
         if len(moved):
             add_product(states, moves[:, moved], self.rows, self.where[moved])
+
+
+def square(rows: np.ndarray, where: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """K on some coordinates, from its rows."""
+    from resolvent.grams.panels import gather  # here, because it imports Numba
+
+    result = np.empty((len(where), len(columns)), rows.dtype)
+    step = max(1, TILE // len(columns))
+    parts = (slice(s, s + step) for s in range(0, len(where), step))
+    run(gather, [(rows, where[p], columns, result[p]) for p in parts], parallel=True)
+    return result
 
 
 def add_product(result: np.ndarray, coef: np.ndarray, rows: np.ndarray, where: np.ndarray) -> None:

@@ -17,7 +17,7 @@ from resolvent.solvers.pairs import pair_along, pair_apart
 Matrix = NDArray[Any]  # float32 or float64
 
 FRACTION = 1e-1  # a block is done when its best gain has fallen by this factor
-MAX_UPDATES = 20  # for each coordinate of a block
+MAX_UPDATES = 8  # for each coordinate of a block
 OFFSET_EVERY = 64  # updates: the choice of pairs needs the offset only roughly
 STUCK = 1e-9  # a partner that can move by so little of what is wanted is at its bound
 INDEX_BITS = np.int64(0xFFF)

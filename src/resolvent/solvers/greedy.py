@@ -10,6 +10,7 @@ from resolvent.grams import RowGram
 from resolvent.grams.chunks import add_rows
 from resolvent.problem import Problem
 from resolvent.solvers import blocks
+from resolvent.solvers.free import FreeStep
 from resolvent.solvers.iterate import Point, Steps
 
 BLOCK = 1024  # coordinates
@@ -17,7 +18,7 @@ FIRST_BLOCK = 256  # blocks double in size while they find many coefficients tha
 KEEP = 4  # blocks whose rows stay at hand: memory touched for more costs more than it saves
 
 
-def greedy(problem: Problem, tol: float = 0.0) -> Callable[[Point], Steps]:
+def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Callable[[Point], Steps]:
     """Update the coordinates of the largest gain, a block of them at a time.
 
     Problem: minimise Q(c) = sum_i C_i L*(y_i, -c_i / C_i) + c'Kc / 2, the dual of F.
@@ -28,7 +29,8 @@ def greedy(problem: Problem, tol: float = 0.0) -> Callable[[Point], Steps]:
     Stopping: `iterate`, by the duality gap or by max |h_i| < tol. An iteration of several blocks
     also ends where the gap seems to be within `tol`.
 
-    With an offset the coordinates of a block move in pairs, so that sum(c) = 0 throughout.
+    With an offset the coordinates of a block move in pairs, so that sum(c) = 0 throughout. With
+    `accelerate` all free coordinates move at once, by a Newton step, where blocks get on slowly.
     """
     gram = problem.gram
     if not isinstance(gram, RowGram):
@@ -48,6 +50,7 @@ def greedy(problem: Problem, tol: float = 0.0) -> Callable[[Point], Steps]:
         before, block = [none] * problem.m, [none] * problem.m  # solved last, and to be solved
         sizes = np.full(problem.m, min(size, FIRST_BLOCK))
         largest = problem.C.sum(axis=1)
+        free = [FreeStep(problem, j, gram.capacity) for j in range(problem.m)]
 
         def go(j: int) -> bool:
             """Solve the block that waits and choose the next; false if that was put off."""
@@ -81,12 +84,25 @@ def greedy(problem: Problem, tol: float = 0.0) -> Callable[[Point], Steps]:
                 add_rows(point.state[j], change[: len(moved)], rows, slot[moved])
             return len(moved) == 0
 
+        def go_free(j: int) -> None:
+            """Move all free coordinates at once, where that is worth it."""
+            rows, slot = gram.fetch(none)
+            c, z, b = point.coef[j], point.state[j], float(point.intercept[j])
+            step = free[j].take(c, z, b, rows, slot, point.work[j])
+            if step is not None:
+                which, new, point.intercept[j] = step
+                add_rows(z, new - c[which], rows, slot[which])
+                c[which] = new
+                block[j] = none  # was chosen before
+
         for j in point.running:
             go(j)
         while True:
             for j in point.running:
                 go(j) or go(j)
                 yield None
+                if accelerate:
+                    go_free(j)
             yield largest.copy()
 
     return steps
