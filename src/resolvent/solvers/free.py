@@ -29,7 +29,7 @@ from resolvent.solvers import loops
 Index = NDArray[np.int64]
 
 FIRST = 2e7  # multiply-adds of blocks before the first look, and from one to the next
-SPEED = 16.0  # how many times faster a flop is in the factorisation than in blocks
+SPEED = 32.0  # how many times faster a flop is in the factorisation than in blocks
 SETTLED = 0.1  # share of the free coordinates that may be others than at the last look
 HELD = 0.2  # share of the free coordinates that may have to be held
 ROUNDS = 10  # of holding more of them
@@ -76,7 +76,7 @@ class FreeStep:
             found = self._step(free, c[free], z[free], b, aim[free], slopes[free], K)
             self.damping *= 10.0 if found is None else 0.1
             self.wait = 1.0 if found is not None else PATIENCE * self.wait
-        self.due = work + max(FIRST, self.wait * (size**3 / (3.0 * SPEED) + 20.0 * size**2))
+        self.due = work + max(FIRST, self.wait * (size**3 / (3.0 * SPEED) + 10.0 * size**2))
         return None if found is None else (free, *found)
 
     def _respond(self, which: Any, c: Array, s: Array) -> tuple[Array, Array]:

@@ -13,7 +13,8 @@ from resolvent.solvers import blocks
 from resolvent.solvers.free import FreeStep
 from resolvent.solvers.iterate import Point, Steps
 
-BLOCK = 1024  # coordinates
+BLOCK = 1024  # coordinates, at most
+SHARE = 8  # of a small problem a block is this part: the copy of its own K grows as its square
 FIRST_BLOCK = 256  # blocks double in size while they find many coefficients that are not zero
 KEEP = 4  # blocks whose rows stay at hand: memory touched for more costs more than it saves
 
@@ -39,7 +40,8 @@ def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Calla
             "use rule='permuted'."
         )
     alpha = 1.0 / np.maximum(gram.diagonal, 1e-200)
-    size = max(2, min(BLOCK, gram.capacity // 2))
+    share = max(2 * FIRST_BLOCK, problem.n // SHARE)
+    size = max(2, min(BLOCK, share, gram.capacity // 2))
     room = np.empty(min(size, problem.n) ** 2, gram.dtype)
     none = np.empty(0, np.int64)
     out, change = np.empty((3, size), np.int64), np.empty(size)
