@@ -35,6 +35,8 @@ class Point:
     intercept: Array
     running: NDArray[np.intp]  # the problems that have not stopped yet
     work: Array  # multiply-adds that went into each
+    # Of a problem, what its solver came across with a low primal, though not where it stands.
+    found: dict[int, Certificate] = field(default_factory=dict)
 
     @classmethod
     def at(cls, problem: Problem, coef: Array) -> Point:
@@ -188,6 +190,8 @@ class Run:
             current = problem.certify(j, *where, point.intercept[j], exact=afresh, rough=rough)
             lowest = best.certificate
             self.falls |= lowest is None or 0.0 <= current.primal < lowest.primal
+            if j in point.found:
+                best.see(point.found.pop(j))
             best.see(current)
             if polish:
                 self._finish(j, current)

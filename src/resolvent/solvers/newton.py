@@ -59,6 +59,7 @@ class ProximalNewton:
         self.enough = 0.0  # of an error of the proximal problem
         # Where Newton's method ended last: a, its state, its scores and the offset.
         self.warm: tuple[Array, Array, Array, float] | None = None
+        self.found: Certificate | None = None  # what that proves
 
     def start(self, at: Certificate) -> None:
         """Choose sigma so that scores that change by a tenth move coefficients by their size."""
@@ -146,6 +147,8 @@ class ProximalNewton:
             a, z, b = a + t * move.coef, z + t * move.scores, b + t * move.intercept
             state = state + t * move.state
         self.warm = a, state, z, b
+        # phi is near F where F is low: a has a far lower primal than c(a), which has the dual.
+        self.found = problem.certify(self.j, a, z, b, exact=False)
         coef, _ = problem.resolvent_step(self.j, a, z, b)
         return problem.certify(self.j, coef, gram.product(coef[None])[0])
 
@@ -273,6 +276,8 @@ def newton(
                     current[j] = new
                     largest[j] = np.abs(new.coef - point.coef[j]).max()
                     point.move(problem, j, new)
+                if methods[j].found is not None:
+                    point.found[j] = methods[j].found
             yield largest
 
     return steps
