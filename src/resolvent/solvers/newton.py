@@ -59,7 +59,7 @@ class ProximalNewton:
         self.enough = 0.0  # of an error of the proximal problem
         # Where Newton's method ended last: a, its state, its scores and the offset.
         self.warm: tuple[Array, Array, Array, float] | None = None
-        self.lower: Certificate  # of a there
+        self.lower: Certificate  # the lowest primal at that end
 
     def start(self, at: Certificate) -> None:
         """Choose sigma so that scores that change by a tenth move coefficients by their size."""
@@ -147,10 +147,15 @@ class ProximalNewton:
             a, z, b = a + t * move.coef, z + t * move.scores, b + t * move.intercept
             state = state + t * move.state
         self.warm = a, state, z, b
-        # phi is near F where F is low: a has a far lower primal than c(a), which has the dual.
-        self.lower = problem.certify(self.j, a, z, b, exact=False)
         coef, _ = problem.resolvent_step(self.j, a, z, b)
-        return problem.certify(self.j, coef, gram.product(coef[None])[0])
+        new = problem.certify(self.j, coef, gram.product(coef[None])[0])
+        # phi is near F, so that a has a far lower primal than its response, which has the dual. But
+        # a is neither sparse nor within bounds: it will do where what is kept of it is X'a.
+        self.lower = new
+        if gram.factored:
+            scores = gram.product(a[None])[0]  # z is a sum over all steps, and so are its errors
+            self.lower = problem.certify(self.j, a, scores, b, exact=False)
+        return new
 
     def _search(
         self,
