@@ -151,7 +151,7 @@ def test_certificates_come_when_they_may_be_the_last(loss):
     s = solve(loss, gram(X, kernel="linear"), y, solver="coordinate_descent", tol=1e-6)
     assert s.status == Status.CONVERGED
     seen = [record.iteration for record in s.history]
-    assert len(seen) <= 0.9 * s.n_iter  # not one for each of the early sweeps
+    assert len(seen) <= 6  # of 6 to 31 sweeps: not one for each of the early ones
     assert all(new <= 2 * old + 1 for old, new in pairwise(seen))
 
 
