@@ -1,6 +1,7 @@
 """LinearClassifier and LinearRegressor: weights, never a kernel matrix."""
 
 import tracemalloc
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +12,15 @@ from sklearn.linear_model import LogisticRegression, QuantileRegressor, Ridge
 from sklearn.metrics import mean_absolute_error
 from sklearn.preprocessing import scale
 
-from resolvent import KernelClassifier, KernelRegressor, LinearClassifier, LinearRegressor
+from resolvent import (
+    KernelClassifier,
+    KernelRegressor,
+    LinearClassifier,
+    LinearRegressor,
+    Status,
+    gram,
+    solve,
+)
 from resolvent.losses import LOSSES
 
 
@@ -132,3 +141,22 @@ def test_never_forms_the_kernel_matrix():
     tracemalloc.stop()
     assert peak < 6000 * 2000 * 8 / 4  # neither K (288 MB) nor a dense X (96 MB)
     assert model.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+def test_certificates_come_when_they_may_be_the_last(loss):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 400))
+    y = np.sign(X[:, 0] + 0.5 * rng.standard_normal(300))
+    s = solve(loss, gram(X, kernel="linear"), y, solver="coordinate_descent", tol=1e-6)
+    assert s.status == Status.CONVERGED
+    seen = [record.iteration for record in s.history]
+    assert len(seen) <= 6  # of 6 to 31 sweeps: not one for each of the early ones
+    assert all(new <= 2 * old + 1 for old, new in pairwise(seen))
+
+
+def test_scores_of_nothing():
+    K = gram(sparse.csr_array(np.eye(3)), kernel="linear")
+    first, second = K.scores(np.zeros((2, 3))), K.scores(np.zeros((2, 3)))
+    first += 1.0  # its own memory
+    assert (second == 0.0).all()

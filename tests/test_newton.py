@@ -7,9 +7,10 @@ import pytest
 from reference import minimum
 from samples import as_targets
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from resolvent import Status, gram, solve
+from resolvent import Problem, Status, gram, solve
 from resolvent.grams import as_gram
 from resolvent.grams.systems import bordered
 from resolvent.kernels import RBF
@@ -85,6 +86,36 @@ def test_squared_loss_is_one_step(kind):
     steps = [record.iteration for record in s.history if record.gap > 1e-9 * s.primal]
     assert s.n_iter == max(steps) + 1
     assert s.n_iter <= 4  # after three sweeps at most
+
+
+def test_the_primal_is_low_long_before_the_end():
+    # Newton's method ends near the minimum of F; the point that it proves the bound by does not.
+    rng = np.random.default_rng(0)
+    X = (rng.random((2000, 20)) < 0.3).astype(float)
+    y = np.sign(X @ rng.standard_normal(20) + rng.standard_normal(2000))
+    K = gram(X, kernel="linear")
+    best = solve("hinge", K, y, tol=1e-8).primal
+    with pytest.warns(ConvergenceWarning):
+        s = solve("hinge", K, y, solver="newton", tol=1e-8, max_iter=2)
+    assert s.primal == pytest.approx(Problem("hinge", K, y).primal(s.coef), rel=1e-14)
+    assert s.dual <= best <= s.primal <= 1.002 * best
+
+
+def test_coefficients_are_within_bounds_where_they_are_kept():
+    y = targets("hinge")
+    with pytest.warns(ConvergenceWarning):
+        s = solve("hinge", GRAMS["rows"](), y, 3.0, solver="newton", tol=1e-9, max_iter=4)
+    assert (s.coef * y >= 0.0).all()
+    assert (s.coef * y <= 3.0).all()
+
+
+def test_several_problems_have_the_certificates_of_each_alone():
+    K = GRAMS["few columns"]()
+    y = np.column_stack([targets("hinge"), np.roll(targets("hinge"), 7)])
+    s = solve("hinge", K, y, 3.0, solver="newton", tol=1e-6)
+    np.testing.assert_allclose(s.primal, Problem("hinge", K, y, 3.0).primal(s.coef), rtol=1e-12)
+    alone = [solve("hinge", K, column, 3.0, solver="newton", tol=1e-6).primal for column in y.T]
+    np.testing.assert_allclose(s.primal, alone, rtol=2e-6)
 
 
 def test_ends_faster_than_linearly():

@@ -155,7 +155,9 @@ def solve(
     elif is_greedy:
         steps = greedy(problem, tol if stop == "gap" else 0.0, accelerate)
     else:
+        # Before Newton steps a sweep is to cost what it is counted for.
         shrink = accelerate and stop == "gap" and isinstance(rule, str) and rule == "permuted"
+        shrink = shrink and solver != "newton"
         steps = coordinate_descent(problem, rule, rng or as_generator(None), shrink)
     if solver == "newton":
         steps = newton(problem, steps, tol)

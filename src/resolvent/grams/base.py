@@ -66,6 +66,8 @@ class Gram(ABC):
         the rounding of `dtype` where it is computed again, in products of other shapes.
     scores_at_hand : bool
         Whether the state is the scores.
+    factored : bool
+        Whether K is held as X, K = XX', which no rounding makes indefinite.
     """
 
     n: int
@@ -74,6 +76,7 @@ class Gram(ABC):
     row_cost: int
     noise: float = 0.0
     scores_at_hand: bool = False
+    factored: bool = False
 
     @contextmanager
     def in_use(self) -> Iterator[None]:

@@ -135,8 +135,8 @@ def add_squares(
 ) -> None:
     """Add weight_i x_i x_i' for some rows of CSR data to the lower triangle of a matrix."""
     for p in range(len(rows)):
-        start, stop = indptr[rows[p]], indptr[rows[p] + 1]
+        start, stop = np.uint64(indptr[rows[p]]), np.uint64(indptr[rows[p] + 1])
         for k in range(start, stop):
-            value, line = weight[p] * data[k], out[indices[k]]
-            for j in range(start, k + 1):
-                line[indices[j]] += value * data[j]
+            value, line = weight[p] * data[k], out[np.uint32(indices[k])]
+            for j in range(start, k + np.uint64(1)):
+                line[np.uint32(indices[j])] += value * data[j]

@@ -40,6 +40,8 @@ class LinearGram(Gram):
         Precision of X. None: float32 stays float32, all else becomes float64.
     """
 
+    factored = True
+
     def __init__(self, X: Any, bias: float = 0.0, dtype: Any = None) -> None:
         rows = as_rows(X)
         self.dtype = rows.dtype if dtype is None else check_dtype(dtype)
@@ -87,6 +89,8 @@ class LinearGram(Gram):
 
     def scores(self, state: np.ndarray) -> np.ndarray:
         state = np.ascontiguousarray(state, np.float64)
+        if not state.any():  # where a fit begins
+            return np.zeros((len(state), self.n))
         result = np.empty((len(state), self.n))
         items = [
             (self.panel, w, result[j], *part)

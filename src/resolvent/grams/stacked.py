@@ -27,7 +27,7 @@ class StackedGram(Gram):
         self.kernel, self.k = kernel, k
         self.n = kernel.n * k
         self.dtype, self.noise, self.row_cost = kernel.dtype, kernel.noise, kernel.row_cost
-        self.diagonal = np.repeat(kernel.diagonal, k)
+        self.diagonal, self.factored = np.repeat(kernel.diagonal, k), kernel.factored
 
     def state(self, coef: np.ndarray) -> np.ndarray:
         columns = coef.reshape(len(coef), -1, self.k).swapaxes(1, 2)

@@ -35,6 +35,9 @@ class Point:
     intercept: Array
     running: NDArray[np.intp]  # the problems that have not stopped yet
     work: Array  # multiply-adds that went into each
+    # What a solver knows of a problem: the certificate of where it stands, with an exact offset,
+    # and before it that of a point with a lower primal, which it came across.
+    found: dict[int, tuple[Certificate, Certificate]] = field(default_factory=dict)
 
     @classmethod
     def at(cls, problem: Problem, coef: Array) -> Point:
@@ -49,6 +52,7 @@ class Point:
         self.coef[j] = certificate.coef
         self.state[j] = problem.gram.state(self.coef[j : j + 1])[0]
         self.intercept[j] = certificate.intercept
+        self.found.pop(j, None)
 
 
 @dataclass
@@ -134,9 +138,23 @@ class Run:
 
         Without an offset to search for it costs little; otherwise now and then, as people watch.
         """
-        silent = self.clock.seconds - self.history[-1].seconds
-        now_and_then = self.n_iter >= 4 * self.certified_at or silent > SILENCE
+        now_and_then = self.n_iter >= 4 * self.certified_at or self.is_silent()
         return not self.problem.fit_intercept or now_and_then
+
+    def is_silent(self) -> bool:
+        """Whether the last record was long ago."""
+        return self.clock.seconds - self.history[-1].seconds > SILENCE
+
+    def needed(self) -> int:
+        """Estimate the iterations that are left, if gaps go on falling as fast as on the whole.
+
+        As a rule they slow down, so that there is nothing to be certified before.
+        """
+        running = [self.best[j] for j in self.point.running]
+        gap = min((best.gap / (best.scale or 1.0) for best in running), default=1.0)
+        if self.by_step or not 0.0 < self.tol < gap < 1.0:
+            return 0
+        return int(self.n_iter * np.log(gap / self.tol) / -np.log(gap))
 
     def looks_done(self) -> bool:
         """Whether the scores suggest, with the solver's own offset, that a problem is done.
@@ -178,15 +196,22 @@ class Run:
 
     def _see(self, which: NDArray[np.intp], afresh: bool, exact_offset: bool, polish: bool) -> None:
         problem, point = self.problem, self.point
-        if afresh and len(which):
-            point.state[which] = problem.gram.state(point.coef[which])
-        for j, z in zip(which, problem.gram.scores(point.state[which]), strict=True):
+        unknown = np.array([j for j in which if j not in point.found], np.intp)
+        if afresh and len(unknown):
+            point.state[unknown] = problem.gram.state(point.coef[unknown])
+        scores = dict(zip(unknown, problem.gram.scores(point.state[unknown]), strict=True))
+        for j in which:
             best = self.best[j]
-            where = point.coef[j].copy(), z.copy()
-            self._look_at_curvature(j, *where)
-            rough = 0.0 if exact_offset or self.by_step else ROUGH * self.tol * best.scale
-            current = problem.certify(j, *where, point.intercept[j], exact=afresh, rough=rough)
             lowest = best.certificate
+            if j in point.found:
+                lower, current = point.found[j]
+                best.see(lower)
+                self._look_at_curvature(j, current.coef, current.scores)
+            else:
+                where = point.coef[j].copy(), scores[j].copy()
+                self._look_at_curvature(j, *where)
+                rough = 0.0 if exact_offset or self.by_step else ROUGH * self.tol * best.scale
+                current = problem.certify(j, *where, point.intercept[j], exact=afresh, rough=rough)
             self.falls |= lowest is None or 0.0 <= current.primal < lowest.primal
             best.see(current)
             if polish:
@@ -199,6 +224,8 @@ class Run:
         of the sum that they are, which counts where the coefficients have hardly changed.
         """
         gram = self.problem.gram
+        if gram.factored:
+            return
         before, self.last[j] = self.last.get(j), (coef, scores)
         of_kernel = 8 * gram.n * (float(np.finfo(gram.dtype).eps) + gram.noise)
         of_scores = 8 * gram.n * EPS * gram.diagonal.max() * np.abs(coef).sum()
@@ -321,7 +348,8 @@ def iterate(
             run.n_iter += 1
             small_step = stop == "step" and (largest[point.running] < tol).any()
             ending = run.n_iter >= max_iter or clock.is_over()
-            due = run.n_iter >= next_check
+            due = run.n_iter >= next_check or bool(point.found)
+            due |= not at_hand and run.is_silent()
             if due:
                 # Checks grow rarer, so that they cost little and overshoot by little.
                 next_check = run.n_iter + 1 + run.n_iter // (32 if at_hand else 8)
@@ -336,6 +364,8 @@ def iterate(
                     run.stop_all(Status.NOT_PSD)  # there may be no minimum to go to
                 if callback is not None and callback(run.history[-1]):
                     run.stop_all(Status.CALLBACK)
+                if not at_hand:  # then a certificate costs about a pass over the data
+                    next_check = max(next_check, run.n_iter + min(run.needed(), run.n_iter + 1))
             if ending:
                 run.stop_all(Status.MAX_ITER if run.n_iter >= max_iter else Status.TIME_LIMIT)
             if len(point.running) == 0:

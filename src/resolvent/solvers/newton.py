@@ -34,7 +34,7 @@ from resolvent.solvers import loops
 if TYPE_CHECKING:
     from resolvent.solvers.iterate import Point, Steps
 
-SWEEPS = 3  # of coordinate descent, before the first proximal step
+SWEEPS = 3  # of coordinate descent, at most, before the first proximal step
 MAX_STEPS = 30  # proximal steps at one go
 GROWTH = 4.0  # of sigma, from one proximal step to the next
 SMOOTH = 1e6  # how much longer steps may be that the curvature of the loss itself keeps short
@@ -59,6 +59,7 @@ class ProximalNewton:
         self.enough = 0.0  # of an error of the proximal problem
         # Where Newton's method ended last: a, its state, its scores and the offset.
         self.warm: tuple[Array, Array, Array, float] | None = None
+        self.lower: Certificate  # the lowest primal at that end
 
     def start(self, at: Certificate) -> None:
         """Choose sigma so that scores that change by a tenth move coefficients by their size."""
@@ -147,7 +148,14 @@ class ProximalNewton:
             state = state + t * move.state
         self.warm = a, state, z, b
         coef, _ = problem.resolvent_step(self.j, a, z, b)
-        return problem.certify(self.j, coef, gram.product(coef[None])[0])
+        new = problem.certify(self.j, coef, gram.product(coef[None])[0])
+        # phi is near F, so that a has a far lower primal than its response, which has the dual. But
+        # a is neither sparse nor within bounds: it will do where what is kept of it is X'a.
+        self.lower = new
+        if gram.factored:
+            scores = gram.product(a[None])[0]  # z is a sum over all steps, and so are its errors
+            self.lower = problem.certify(self.j, a, scores, b, exact=False)
+        return new
 
     def _search(
         self,
@@ -244,9 +252,9 @@ def newton(
         methods = [ProximalNewton(problem, j, tol) for j in range(problem.m)]
         current: list[Certificate | None] = [None] * problem.m
         sweeps = begin(point)
-        left = SWEEPS
-        if problem.gram.linearised_cost(problem.n) / BLAS3 <= SWEEPS * problem.gram.sweep_cost:
-            left = 0  # a Newton step is the better beginning, even if every coordinate is free
+        # No more sweeps than a Newton step costs: where that is cheap it is the better beginning.
+        cost = problem.gram.linearised_cost(problem.n) / BLAS3
+        left = min(SWEEPS, int(cost / problem.gram.sweep_cost))
         while True:
             while left > 0:
                 progress = next(sweeps)
@@ -269,10 +277,12 @@ def newton(
                     yield None
                 if new is None:  # nothing better from here: let `begin` stir it
                     left, current[j], largest[j] = 1, None, np.inf
+                    point.found.clear()
                 else:
                     current[j] = new
                     largest[j] = np.abs(new.coef - point.coef[j]).max()
                     point.move(problem, j, new)
+                    point.found[j] = methods[j].lower, new
             yield largest
 
     return steps
