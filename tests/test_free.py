@@ -71,8 +71,8 @@ def test_no_step_makes_the_dual_worse_or_unbalances_it(loss, fit_intercept, ofte
     taken = []
     original = free.FreeStep.take
 
-    def take(self, c, z, b, rows, slot, work):
-        found = original(self, c, z, b, rows, slot, work)
+    def take(self, c, z, b, rows, slot):
+        found = original(self, c, z, b, rows, slot)
         if found is not None:
             new = c.copy()
             new[found[0]] = found[1]
@@ -113,9 +113,10 @@ def near_the_optimum(loss, fit_intercept):
 def test_one_step_does_what_pairs_take_long_for(loss, fit_intercept):
     problem, best, (c, *where) = near_the_optimum(loss, fit_intercept)
     step = free.FreeStep(problem, 0, N)
-    assert step.take(c, *where, 1e9) is None  # it has not been seen to be settled
-    step.damping = 1e-7
-    which, new, _ = step.take(c, *where, 2e9)
+    step.work = 1e9
+    assert step.take(c, *where) is None  # it has not been seen to be settled
+    step.damping, step.work = 1e-7, 2e9
+    which, new, _ = step.take(c, *where)
     after = c.copy()
     after[which] = new
     missing = [best - problem.dual(coef) for coef in (c, after)]
@@ -129,8 +130,10 @@ def test_steps_come_after_work_and_where_there_is_room(monkeypatch):
         for name, value in constants.items():
             monkeypatch.setattr(free, name, value)
         step = free.FreeStep(problem, 0, N)
-        step.take(*state, free.FIRST)
-        return step.take(*state, work)
+        step.work = free.FIRST
+        step.take(*state)
+        step.work = work
+        return step.take(*state)
 
     assert outcome(free.FIRST) is None  # no work since the last look
     assert outcome(3 * free.FIRST) is not None

@@ -178,7 +178,7 @@ def advance(
     tol: float,
     out: Index,
     out_change: Vector,
-) -> tuple[int, int, int, float, float, int, float]:
+) -> tuple[int, int, int, float, float, int, float, float]:
     """Solve a block and choose the next; go on so while they are small and their rows at hand.
 
     It ends after a bounded time, or where the gap is within `tol` with the offset at hand. If
@@ -188,16 +188,17 @@ def advance(
     In the rows of `out` are then the block solved last, the next, and which coordinates moved, by
     how much (`out_change`), where the scores have not followed: that is left to the caller, and the
     next block is empty. Returns the lengths of the three, the offset, the largest move before the
-    next block, its size, and the multiply-adds done. (No arrays: for those Numba calls Python
-    functions, where an interrupt would become an error.)
+    next block, its size, the multiply-adds within blocks, and those for the scores of all. (No
+    arrays: for those Numba calls Python functions, where an interrupt would become an error.)
     """
-    n, work = len(y), 0.0
+    n, within, beyond = len(y), 0.0, 0.0
     while True:
         if len(block) > 0:
             b, updates, moved, change = solve_block(
                 loss, y, C, c, z, b, alpha, rows, slot, room, block, paired, noise
             )
-            work += len(block) * (n + UPDATE * updates)
+            within += UPDATE * len(block) * updates
+            beyond += len(block) * n
             nonzero = 0
             for i in block:
                 nonzero += 1 if c[i] != 0.0 else 0
@@ -206,12 +207,14 @@ def advance(
             if len(moved) * n > SMALL:
                 counts = put(block, out[0]), 0, put(moved, out[2])
                 put(change, out_change)
-                return *counts, b, last, size, work
+                return *counts, b, last, size, within, beyond
             add_rows_part(rows, slot[moved], change, z, 0, n)
             before = block
         block, b, last = choose(loss, y, C, c, z, b, alpha, slot, before, size, paired, last)
-        if work > ENOUGH or not at_hand(slot, block) or is_within(tol, loss, y, C, c, z, b):
-            return put(before, out[0]), put(block, out[1]), 0, b, last, size, work
+        enough = within + beyond > ENOUGH
+        if enough or not at_hand(slot, block) or is_within(tol, loss, y, C, c, z, b):
+            counts = put(before, out[0]), put(block, out[1]), 0
+            return *counts, b, last, size, within, beyond
 
 
 @register_jitable

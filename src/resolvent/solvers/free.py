@@ -28,8 +28,8 @@ from resolvent.solvers import loops
 
 Index = NDArray[np.int64]
 
-FIRST = 2e7  # multiply-adds of blocks before the first look, and from one to the next
-SPEED = 32.0  # how many times faster a flop is in the factorisation than in blocks
+FIRST = 1e7  # multiply-adds within blocks before the first look, and from one to the next
+SPEED = 64.0  # how many times faster a flop is in the factorisation than in blocks
 SETTLED = 0.1  # share of the free coordinates that may be others than at the last look
 HELD = 0.2  # share of the free coordinates that may have to be held
 ROUNDS = 10  # of holding more of them
@@ -42,7 +42,8 @@ ALWAYS = 1 << 22  # elements that it may have in any case
 class FreeStep:
     """Newton steps on the free coordinates of one problem.
 
-    They come where the free coordinates have settled, and take as long as the blocks at most.
+    They come where the free coordinates have settled, and not before pairs of them have cost about
+    as much since the last. `work` counts that: the caller adds to it.
     """
 
     def __init__(self, problem: Problem, j: int, capacity: int) -> None:
@@ -52,17 +53,18 @@ class FreeStep:
         self.most = max(ALWAYS, SHARE * capacity * problem.n) ** 0.5
         self.damping = DAMPING
         self.free = np.zeros(problem.n, bool)
-        self.due = FIRST  # when so much work has been done by blocks
+        self.work = 0.0  # multiply-adds within blocks
+        self.due = FIRST  # when there are so many
         self.wait = 1.0  # in units of what a step costs
 
     def take(
-        self, c: Array, z: Array, b: float, rows: Array, slot: Index, work: float
+        self, c: Array, z: Array, b: float, rows: Array, slot: Index
     ) -> tuple[Index, Array, float] | None:
         """Take a step where it is worth it: which coordinates move, where to, and the offset.
 
         The dual is never worse after it. Rows of K are rows[slot], where that is not negative.
         """
-        if work < self.due:
+        if self.work < self.due:
             return None
         aim, slopes = self._respond(slice(None), c, z + b)
         # Across a kink at zero neither side's piece is that of the coefficient as it is.
@@ -76,7 +78,8 @@ class FreeStep:
             found = self._step(free, c[free], z[free], b, aim[free], slopes[free], K)
             self.damping *= 10.0 if found is None else 0.1
             self.wait = 1.0 if found is not None else PATIENCE * self.wait
-        self.due = work + max(FIRST, self.wait * (size**3 / (3.0 * SPEED) + 10.0 * size**2))
+        cost = size**3 / (3.0 * SPEED) + 5.0 * size**2
+        self.due = self.work + max(FIRST, self.wait * cost)
         return None if found is None else (free, *found)
 
     def _respond(self, which: Any, c: Array, s: Array) -> tuple[Array, Array]:

@@ -57,7 +57,7 @@ def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Calla
         def go(j: int) -> bool:
             """Solve the block that waits and choose the next; false if that was put off."""
             rows, slot = gram.fetch(block[j], KEEP * BLOCK * problem.m)
-            *counts, b, largest[j], sizes[j], work = blocks.advance(
+            *counts, b, largest[j], sizes[j], within, beyond = blocks.advance(
                 problem.loss,
                 problem.y[j],
                 problem.C[j],
@@ -81,7 +81,8 @@ def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Calla
             )
             before[j], block[j], moved = (out[k, : counts[k]].copy() for k in range(3))
             point.intercept[j] = b
-            point.work[j] += work
+            point.work[j] += within + beyond
+            free[j].work += within
             if len(moved):
                 add_rows(point.state[j], change[: len(moved)], rows, slot[moved])
             return len(moved) == 0
@@ -90,7 +91,7 @@ def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Calla
             """Move all free coordinates at once, where that is worth it."""
             rows, slot = gram.fetch(none)
             c, z, b = point.coef[j], point.state[j], float(point.intercept[j])
-            step = free[j].take(c, z, b, rows, slot, point.work[j])
+            step = free[j].take(c, z, b, rows, slot)
             if step is not None:
                 which, new, point.intercept[j] = step
                 add_rows(z, new - c[which], rows, slot[which])
