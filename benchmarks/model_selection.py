@@ -10,7 +10,7 @@ what makes its model: we fit the winner on all samples, liquidSVM keeps the five
 and lets them vote. GridSearchCV over scikit-learn's SVC runs a tenth of the grid, one C for each
 gamma so that all values of both occur, with two processes, and its time is multiplied by ten.
 
-Each run is a process of its own. Ours searches a few hundred rows first, so that nothing is
+Each run is a process of its own. Ours searches 1,000 rows first, so that nothing is
 compiled within the time. liquidSVM needs an old setuptools (it imports pkg_resources), hence an
 interpreter of its own: --liquidsvm names it. Without it liquidSVM is left out with a word.
 """
@@ -57,7 +57,7 @@ def ours(data, taus, fit_intercept):
     gammas, Cs = grid(*data["X"].shape)
     args = {"gammas": gammas, "Cs": Cs, "cv": FOLDS, "fit_intercept": fit_intercept}
     model = KernelQuantileRegressorCV(taus, **args) if taus else KernelClassifierCV(**args)
-    rows = np.random.default_rng(0).permutation(len(data["y"]))[:300]
+    rows = np.random.default_rng(0).permutation(len(data["y"]))[:1000]
     model.fit(data["X"][rows], data["y"][rows])  # to compile
     began = time.perf_counter()
     model.fit(data["X"], data["y"])
