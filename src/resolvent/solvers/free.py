@@ -76,7 +76,8 @@ class FreeStep:
         if settled and 1 < size <= self.most:
             K = square(rows, slot[free], free)
             found = self._step(free, c[free], z[free], b, aim[free], slopes[free], K)
-            self.damping *= 10.0 if found is None else 0.1
+            least = 10.0 * float(np.finfo(K.dtype).eps)  # with less, rounding might not be positive
+            self.damping = 10.0 * self.damping if found is None else max(0.1 * self.damping, least)
             self.wait = 1.0 if found is not None else PATIENCE * self.wait
         cost = size**3 / (3.0 * SPEED) + 5.0 * size**2
         self.due = self.work + max(FIRST, self.wait * cost)
