@@ -9,12 +9,13 @@ import json
 import tempfile
 from pathlib import Path
 
-from benchmarks import machine, report, startup
+from benchmarks import kernel_rows, machine, report, startup
 from benchmarks.datasets import UnavailableError
 from benchmarks.measure import measure, prepare
 from benchmarks.tables import SLOW, TABLES
 
 RESULTS = Path(__file__).resolve().parent / "results"
+OTHERS = {"startup": startup.write, "kernel_rows": kernel_rows.write}  # tables of other kinds
 LADDER = 1e-2, 1e-3, 1e-4, 1e-5, 1e-6  # our tolerances, until the objective is a peer's
 CURVE = 1e-1, 1e-2, 1e-4  # the peers' tolerances for the pictures, beside their default
 TO_COMPILE = 300  # rows
@@ -99,7 +100,7 @@ def run_cell(table, cell, runs):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    names = [*TABLES, "startup"]
+    names = [*TABLES, *OTHERS]
     parser.add_argument("tables", nargs="*", help=f"of {', '.join(names)}; all but large without")
     parser.add_argument("--quick", action="store_true", help="small sizes, to try the machinery")
     parser.add_argument("--rows", type=int, help="at most so many rows of every data set")
@@ -120,8 +121,8 @@ def main(arguments=None):
     with tempfile.TemporaryDirectory() as folder:
         for name in options.tables or [name for name in names if name not in SLOW]:
             print(f"## {name}")
-            if name == "startup":
-                startup.write(options.results / "startup.md")
+            if name in OTHERS:
+                OTHERS[name](options.results / f"{name}.md")
                 continue
             table = TABLES[name]
             if options.rows:

@@ -10,7 +10,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import resolvent
 from benchmarks import __main__ as command
-from benchmarks import measure, report, solvers, startup, tables
+from benchmarks import kernel_rows, measure, report, solvers, startup, tables
 from benchmarks.objective import LOSSES, MARGIN_LOSSES, Objective, rbf_product
 from benchmarks.tables import Cell, Table
 from resolvent import gram, solve
@@ -217,6 +217,18 @@ def test_time_to_start_is_reported(tmp_path, monkeypatch):
     text = (tmp_path / "startup.md").read_text()
     assert "| `import resolvent` | 1.300 | 1.000 | 1.30 | 1.25 missed |" in text
     assert "| import + first `solve`, warm | 1.300 | 1.000 | 1.30 | 1.5 met |" in text
+
+
+def test_rows_of_the_kernel_matrix_are_reported(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel_rows, "measure", lambda n, rows, d, repeat: (0.003 * d, 0.01, 0.01))
+    kernel_rows.write(tmp_path / "kernel_rows.md")
+    text = (tmp_path / "kernel_rows.md").read_text()
+    assert "| 8 | 24.0 | 10.0 | 10.0 | 1.20 | 1.5 met |" in text
+    assert "| 784 | 2352.0 | 10.0 | 10.0 | 117.60 | 1.5 missed |" in text
+
+
+def test_rows_of_the_kernel_matrix_are_measured():
+    assert (kernel_rows.measure(300, 20, 3, 2) > 0).all()
 
 
 def test_every_table_names_what_there_is():
