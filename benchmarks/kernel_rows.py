@@ -49,11 +49,6 @@ def write(path, n=N, rows=ROWS, repeat=9):
         verdict = "met" if ratio <= GOAL else "missed"
         cells = (f"{1e3 * x:.1f}" for x in (ours, product, copy))
         lines.append([str(d), *cells, f"{ratio:.2f}", f"{GOAL:g} {verdict}"])
-    text = [
-        "# Rows of the kernel matrix\n",
-        f"{rows:,} rows of an RBF kernel matrix of {n:,} samples, milliseconds:\n",
-        *report.markdown(["columns", "ours", "product", "write", "ours / both", "goal"], lines),
-        report.measured_with(),
-    ]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(text) + "\n")
+    words = f"{rows:,} rows of an RBF kernel matrix of {n:,} samples, milliseconds:"
+    head = ["columns", "ours", "product", "write", "ours / both", "goal"]
+    report.write_page(path, "Rows of the kernel matrix", words, head, lines)

@@ -38,6 +38,13 @@ def write(path, table, results):
         plot(path.with_suffix(".png"), table, results)
 
 
+def write_page(path, title, words, head, rows):
+    """Write one table under a title and a sentence."""
+    lines = [f"# {title}\n", f"{words}\n", *markdown(head, rows), measured_with()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
+
+
 def measured_with():
     about = ", ".join(f"{name} {value}" for name, value in machine.describe().items())
     return f"Measured with {about}."

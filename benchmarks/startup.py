@@ -98,11 +98,6 @@ def write(path, repeat=7, cold=2):
         ratio = medians[ours] / medians[theirs]
         bound = "" if goal is None else f"{goal:g} {'met' if ratio <= goal else 'missed'}"
         rows.append([what, f"{medians[ours]:.3f}", f"{medians[theirs]:.3f}", f"{ratio:.2f}", bound])
-    lines = [
-        "# Time to start\n",
-        f"Medians of {repeat} processes ({cold} cold); hinge, RBF, 1000 x 20.\n",
-        *report.markdown(["", "seconds", "scikit-learn", "ratio", "goal"], rows),
-        report.measured_with(),
-    ]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(lines) + "\n")
+    words = f"Medians of {repeat} processes ({cold} cold); hinge, RBF, 1000 x 20."
+    head = ["", "seconds", "scikit-learn", "ratio", "goal"]
+    report.write_page(path, "Time to start", words, head, rows)
