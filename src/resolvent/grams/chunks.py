@@ -47,12 +47,9 @@ class RowChunk(Chunk):
     """
 
     def __init__(self, part: np.ndarray, rows: np.ndarray, slot: np.ndarray, place: np.ndarray):
-        from resolvent.grams.panels import gather  # here, because it imports Numba
-
         self.which = np.unique(part)  # an order may visit a coordinate twice
         self.rows, self.where = rows, slot[self.which]
-        K = np.empty((len(self.which), len(self.which)), rows.dtype)
-        gather(rows, self.where, self.which, K)
+        K = square(rows, self.where, self.which)
         place[self.which] = np.arange(len(self.which))
         super().__init__(part, RowPanel(read_only(K), read_only(place)), len(K))
 
