@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from resolvent import Problem, gram
+from resolvent import KernelClassifierCV, Problem, gram
 from resolvent.kernels import RBF
-from resolvent.losses import Absolute
+from resolvent.losses import Absolute, Hinge
+from resolvent.model_selection import search
 from resolvent.model_selection.follow import Coarse
 
 N, TRAIN = 70, np.arange(70) < 50
@@ -35,3 +36,42 @@ def test_gaps_are_relative_to_the_objective_or_the_loss_held_out(C):
     expected = (certificate.primal - certificate.dual) / scale
     assert stage.gap[0] == pytest.approx(expected, rel=1e-6)
     assert stage.gap[0] <= 1e-3
+
+
+def test_a_solution_that_is_still_good_at_the_next_C_stays():
+    X = np.random.default_rng(0).standard_normal((N, 2))
+    y, K = np.sign(X[:, 0]), gram(X, "rbf", gamma=20.0)
+    settings = {"fit_intercept": True, "solver": "auto", "max_iter": None}
+    weights = TRAIN[:, None] * 1.0
+    walker = Coarse(Hinge(), K, y[:, None], weights, None, 1e-2, lambda: None, settings)
+    before = walker.go(1e3)
+    assert np.abs(before.coef).max() < 1e3  # no coefficient is at its bound
+    after = walker.go(1e4)
+    np.testing.assert_array_equal(after.coef, before.coef)
+    assert after.gap[0] <= 1e-2
+
+
+@pytest.mark.parametrize("n_jobs", [1, 4])
+def test_folds_start_from_the_gamma_beside(n_jobs, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((N, 2))
+    y = np.sign(X[:, 0] + 0.5 * np.sin(20.0 * X[:, 1]))
+    gammas, follow = np.array([0.1, 0.2, 0.4, 0.8, 1.6]), search.follow
+    starts, firsts = {}, {}
+
+    def watched(losses, K, targets, weights, Cs, start, *args, **settings):
+        g = np.abs(np.exp(-gammas * ((X[0] - X[1]) ** 2).sum()) - K.matrix[0, 1]).argmin()
+        fold = g, int(np.argmin(weights[:, 0]))
+        for stage in follow(losses, K, targets, weights, Cs, start, *args, **settings):
+            starts.setdefault(fold, start)
+            firsts.setdefault(fold, stage.coef)
+            yield stage
+
+    monkeypatch.setattr(search, "follow", watched)
+    KernelClassifierCV(Cs=3, gammas=gammas, cv=3, n_jobs=n_jobs, refit=False).fit(X, y)
+    assert len(starts) == 15
+    beside = {0: 1, 1: 2, 3: 2, 4: 3}
+    for (g, fold), start in starts.items():
+        if g == 2:  # where the search begins
+            assert start is None
+        else:
+            np.testing.assert_array_equal(start, firsts[beside[g], fold])

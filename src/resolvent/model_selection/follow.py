@@ -15,7 +15,7 @@ from resolvent.model_selection.splitting import Splitting
 from resolvent.problem import Array, Problem
 from resolvent.solvers import loops
 from resolvent.solvers.by_rows import by_rows
-from resolvent.solvers.iterate import Point
+from resolvent.solvers.iterate import Point, Steps
 
 TRIALS = 6  # ways to scale a solution to the next C
 GROWTH = 2.0  # of the work from one C to the next, where it grows
@@ -194,14 +194,11 @@ class Coarse(Walker):
             return None  # as it would be after much work
         problem = self.problem(C)
         point = self._start(problem, C)
-        gaps = np.empty(problem.m)
+        gaps = np.full(problem.m, np.inf)
         most_blocks = self.settings["max_iter"] or np.inf
-        blocks = 0
-        for largest in by_rows(problem, self.tol)(point):
-            self.pause()
-            if largest is None:
-                continue
-            blocks += 1
+        largest = np.full(problem.m, np.inf)
+        steps = by_rows(problem, self.tol)(point)
+        for blocks in range(MAX_BLOCKS):
             for j in point.running:
                 gaps[j] = self._gap(problem, point, j, C)
             # a problem that does not move any more is as exact as its scores are
@@ -215,9 +212,16 @@ class Coarse(Walker):
             if point.work.max() > most:
                 self.C, self.point = C, point
                 return None
-            if blocks == MAX_BLOCKS:
-                break
+            largest = self._iterate(steps)
         return self._in_full(C, point.coef)
+
+    def _iterate(self, steps: Steps) -> Array:
+        """Take one iteration; the largest move of each problem."""
+        for largest in steps:
+            self.pause()
+            if largest is not None:
+                return largest
+        raise AssertionError("solvers never end by themselves")
 
     def _in_full(self, C: float, coef: Array) -> Stage:
         self.coef, self.point, self.C = coef.T, None, 0.0
@@ -263,11 +267,7 @@ class Coarse(Walker):
             if self.coef is None:
                 return _first(problem)
             coef = problem.rows(self.coef) * (C / self.C if self.C else 1.0)
-            coef = np.where(problem.C > 0.0, coef, 0.0)
-            scores = problem.gram.product(coef)
-            for j in range(problem.m):
-                coef[j] = problem.resolvent_step(j, coef[j], scores[j])[0]
-            return Point.at(problem, coef)
+            return Point.at(problem, np.where(problem.C > 0.0, coef, 0.0))
         # Coefficients at their bounds go along with C, free ones hardly do: the best of some ways
         # between, all of them in the domain of the conjugates.
         for j in range(problem.m):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import Condition, Lock
 from typing import Any
 
 import numpy as np
@@ -117,15 +117,17 @@ class Search:
         # Of each gamma, how many folds are under way, and those handed over: from which C, and who.
         self.under_way = [len(folds)] * len(grams.gammas)
         self.handed: list[dict[int, tuple[int, list[Coarse]]]] = [{} for _ in grams.gammas]
+        # From the middle of the grid outwards: if the time is short, the best is likely there.
+        n = len(grams.gammas)
+        self.order = sorted(range(n), key=lambda g: abs(g - (n - 1) / 2))
+        self.firsts: dict[tuple[int, int], Array | None] = {}  # coefficients at the first C
+        self.begun = Condition()  # for those of a gamma and a fold to be there
 
     def run(self, workers: int | None) -> Table:
         """Search all cells, then solve again those that may be the best."""
-        n = len(self.grams.gammas)
-        # From the middle of the grid outwards: if the time is short, the best is likely there.
-        order = sorted(range(n), key=lambda g: abs(g - (n - 1) / 2))
         parts = [None] if self.closed else list(range(len(self.folds)))
-        tasks = [(g, k) for g in order for k in parts]
-        for g in order:
+        tasks = [(g, k) for g in self.order for k in parts]
+        for g in self.order:
             self.grams.expect(g, len(parts))
         self._run(self._task, tasks, workers)
         if not self.exact and not self.closed:
@@ -168,19 +170,45 @@ class Search:
             self.grams.give_back(g)
 
     def _one_fold(self, g: int, k: int, gram: Gram) -> None:
-        i = 0
+        i, start = 0, self._beside(g, k)
 
         def hand_over(walkers: list[Coarse]) -> None:
             self.handed[g][k] = i, walkers
 
-        for stage in self._stages(gram, k, self.Cs, hand_over=hand_over):
+        for stage in self._stages(gram, k, self.Cs, start, hand_over=hand_over):
+            self._begin(g, k, stage.coef)
             self._note(g, i, k, stage)
             i += 1
+        self._begin(g, k, None)  # if it was handed over before
         with self.lock:
             self.under_way[g] -= 1
             last = self.under_way[g] == 0
         if last and self.handed[g]:
             self._together(g, gram)
+
+    def _begin(self, g: int, k: int, coef: Array | None) -> None:
+        """Note the coefficients of a fold at its first C, for those of the gammas next to g."""
+        with self.begun:
+            self.firsts.setdefault((g, k), coef)
+            self.begun.notify_all()
+
+    def _beside(self, g: int, k: int) -> Array | None:
+        """Coefficients of a fold at the first C for the nearest gamma that comes before g.
+
+        Tasks are begun in order, so that the one waited for is under way.
+        """
+        earlier = self.order[: self.order.index(g)]
+        if not earlier:
+            return None
+        beside = min(earlier, key=lambda other: abs(other - g))
+        with self.begun:
+            while (beside, k) not in self.firsts:
+                self.pause()
+                self.begun.wait(0.1)
+            coef = self.firsts[beside, k]
+            if beside != self.order[0]:  # which has a neighbour on either side
+                self.firsts[beside, k] = None
+            return coef
 
     def _together(self, g: int, gram: Gram) -> None:
         """Go on, by splitting, with the folds of a gamma for which blocks took too long."""
