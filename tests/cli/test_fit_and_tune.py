@@ -55,7 +55,7 @@ def test_json(two, run):
     assert json.loads(out.splitlines()[0])["event"] == "progress"
 
 
-def test_regression_formats_agree(place, run):
+def test_regression_formats_agree(run):
     frame = load_diabetes(as_frame=True).frame[:100]
     frame.to_csv("d.csv", index=False)
     frame.to_csv("d.tsv.gz", index=False, sep="\t")
@@ -73,7 +73,7 @@ def test_regression_formats_agree(place, run):
         assert_allclose(other, found[0], rtol=1e-9)
 
 
-def test_quantiles(place, run):
+def test_quantiles(run):
     frame = load_diabetes(as_frame=True).frame[:100]
     frame.to_csv("d.csv", index=False)
     args = ("--target", "target", "--quantiles", "0.1,0.9", "-c", 1, "--report", "q.html")
@@ -86,7 +86,7 @@ def test_quantiles(place, run):
     assert (band.iloc[:, 0] <= band.iloc[:, 1]).all()
 
 
-def test_weights_and_class_weights(place, run):
+def test_weights_and_class_weights(run):
     frame = FLOWERS[50:].assign(w=1.0)
     frame.iloc[:30, -1] = 0.0
     frame.to_csv("f.csv", index=False)
@@ -101,7 +101,7 @@ def test_weights_and_class_weights(place, run):
     assert c == pytest.approx(b, rel=1e-5)
 
 
-def test_tune(place, run):
+def test_tune(run):
     FLOWERS[::2].to_csv("f.csv", index=False)
     grid = ("--Cs", "0.1,10", "--gammas", "0.1,1", "--folds", "3")
     args = ("tune", "f.csv", "--target", "species", *grid, "--report", "t.html")
@@ -124,7 +124,7 @@ def test_standard_input(two):
     assert os.path.exists("stdin.model")
 
 
-def test_missing_values(place, run):
+def test_missing_values(run):
     frame = FLOWERS.copy()
     frame.iloc[3, 0] = None
     frame.to_csv("f.csv", index=False)

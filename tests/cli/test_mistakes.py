@@ -55,7 +55,7 @@ BAD = {
 
 
 @pytest.fixture
-def files(place, fitted):
+def files(place):
     (place / "f.csv").write_text("a,b,c\n1.5,2,x\n2,3,y\n3,5,x\n")
     (place / "bad.csv").write_text("a,b,c\n1,2,x\nhm,3,y\n3,5,x\n4,5,x\n")
     (place / "garbage").write_bytes(bytes(range(256)))

@@ -25,7 +25,7 @@ def test_predict_in_a_process(fitted):
     assert accuracy_score(FLOWERS["species"], out.split()) > 0.95
 
 
-def test_classes_together(fitted, run, place):
+def test_classes_together(fitted, run):
     path = fitted / "flowers.csv"
     assert run("fit", path, "all.model", "--target", "species", "--loss", "multinomial")[0] == 0
     code, out, _ = run("predict", path, "all.model", "--probabilities")

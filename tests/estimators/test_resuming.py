@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 import subprocess
 import sys
 import textwrap
@@ -139,7 +138,6 @@ def test_a_signal_leaves_a_model():
         capture_output=True,
         text=True,
         timeout=120,
-        env=os.environ,
     )
     assert run.returncode == 0, run.stderr
     result = json.loads(run.stdout)

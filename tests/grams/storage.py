@@ -73,8 +73,8 @@ GRAMS = {
 }
 
 
-def coefficients(m=3):
-    coef = np.random.default_rng(2).standard_normal((m, N))
+def coefficients():
+    coef = np.random.default_rng(2).standard_normal((3, N))
     coef[:, ::3] = 0
     return coef
 

@@ -24,19 +24,19 @@ SIGNS = losses_for("sign")
 REALS = losses_for("real")
 
 
-def data(n=20, d=3, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d))
+def data(n=20):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 3))
     return X, np.where(X[:, 0] + 0.5 * rng.standard_normal(n) > 0, 1.0, -1.0)
 
 
-def targets(loss, n=20):
-    X, y = data(n)
+def targets(loss):
+    X, y = data()
     kind = getattr(LOSSES[loss], "targets", "real")
     return y if kind == "sign" else np.floor(3 + X[:, 1]) if kind == "nonnegative" else X[:, 1]
 
 
-def sound(solution, K=None):
+def sound(solution):
     """A solution that may be trusted: finite, with bounds in order."""
     for part in (solution.coef, solution.fitted, solution.primal, solution.dual, solution.gap):
         assert np.isfinite(part).all()

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.timeout(60)
 def test_not_symmetric():
     K = RBF()(data()[0])
     K[3, 5] += 0.1
-    with pytest.raises(ValueError, match=r"not symmetric: K\[5, 3\].*K\[3, 5\]|K\[3, 5\]"):
+    with pytest.raises(ValueError, match=r"not symmetric: K\[3, 5\] = .* but K\[5, 3\] = "):
         solve("hinge", K, data()[1])
 
 
@@ -38,8 +38,7 @@ def test_indefinite(loss, solver, fit_intercept):
         )  # fmt: skip
     assert np.isfinite(s.coef).all()
     assert np.isfinite([s.primal, s.dual, s.gap]).all()
-    # No bound holds here; it must not be called a certified optimum that lies below the bound.
-    assert s.gap == s.primal - s.dual
+    assert s.status == Status.NOT_PSD  # no bound holds here, whatever the gap seems to be
 
 
 def test_negative_diagonal():

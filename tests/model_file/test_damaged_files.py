@@ -28,8 +28,11 @@ def put(where, **values):
     return lambda header, arrays: (header if where == "header" else arrays).update(values)
 
 
-def take(name):
-    return lambda header, arrays: (header.pop(name, None), arrays.pop(name, None))[2:] or None
+def take(where, name):
+    def change(header, arrays):
+        del (header if where == "header" else arrays)[name]
+
+    return change
 
 
 def rbf(gamma):
@@ -38,7 +41,7 @@ def rbf(gamma):
 
 DAMAGE = {
     "schema": (put("header", schema=99), "schema '99'.*reads schema 1"),
-    "no schema": (take("schema"), "schema 'None'"),
+    "no schema": (take("header", "schema"), "schema 'None'"),
     "estimator": (put("header", estimator="os.system"), "kind 'os.system'"),
     "estimator no word": (put("header", estimator=["SVC"]), "kind"),
     "parameters": (put("header", parameters={"evil": 1}), "parameters that .*evil"),
@@ -72,7 +75,7 @@ DAMAGE = {
     "labels of objects": (put("header", classes={"text": [1, 2, 3]}), "not a list of labels"),
     "status": (put("header", status="FINE"), "status is 'FINE'"),
     "time": (put("header", fit_time="long"), "fit_time is 'long'"),
-    "coefficients": (take("coef"), "array 'coef' is missing"),
+    "coefficients": (take("arrays", "coef"), "array 'coef' is missing"),
     "shape": (put("arrays", coef=np.ones((3, 3))), "has shape"),
     "dimensions": (put("arrays", coef=np.ones(3)), "has shape"),
     "type": (put("arrays", intercept=np.ones(3, dtype=np.int64)), "of type I64"),

@@ -29,8 +29,8 @@ def targets(loss, n=N, seed=8):
     return points(n)[:, 0] + 0.5 * rng.standard_normal(n)
 
 
-def weights(n=N):
-    return np.random.default_rng(9).choice([0.0, 0.5, 1.0, 3.0], n)
+def weights():
+    return np.random.default_rng(9).choice([0.0, 0.5, 1.0, 3.0], N)
 
 
 def rbf(X=None, Z=None):
