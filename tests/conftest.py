@@ -2,7 +2,14 @@ import os
 import signal
 import threading
 
+import pytest
 from hypothesis import settings
+
+# Helpers that assert for tests: a failure shows the values, as it does in a test itself.
+pytest.register_assert_rewrite("answers", "searches")
+
+# No examples are looked for in these files: to --doctest-modules they are one module many times.
+collect_ignore_glob = ["*conftest.py"]
 
 # No deadline: the first example compiles. In CI no failure by the luck of the draw.
 settings.register_profile("local", deadline=None)

@@ -16,13 +16,11 @@ if TYPE_CHECKING:
     from resolvent.grams.repair import repair
     from resolvent.io import load, save
     from resolvent.losses import check_loss
-    from resolvent.model_selection.kernel import (
-        KernelClassifierCV,
-        KernelQuantileRegressorCV,
-        KernelRegressorCV,
-    )
+    from resolvent.model_selection.classifier import KernelClassifierCV
     from resolvent.model_selection.linear import LinearClassifierCV, LinearRegressorCV
     from resolvent.model_selection.path import Path, path
+    from resolvent.model_selection.quantile import KernelQuantileRegressorCV
+    from resolvent.model_selection.regressor import KernelRegressorCV
     from resolvent.problem import Problem, Solution, Status
     from resolvent.reformulation import reformulate
 
@@ -56,11 +54,11 @@ __all__ = [
 
 _HOMES = {
     "KernelClassifier": "estimators.classifier",
-    "KernelClassifierCV": "model_selection.kernel",
+    "KernelClassifierCV": "model_selection.classifier",
     "KernelQuantileRegressor": "estimators.quantile",
-    "KernelQuantileRegressorCV": "model_selection.kernel",
+    "KernelQuantileRegressorCV": "model_selection.quantile",
     "KernelRegressor": "estimators.regressor",
-    "KernelRegressorCV": "model_selection.kernel",
+    "KernelRegressorCV": "model_selection.regressor",
     "KernelRidge": "estimators.ridge",
     "LinearClassifier": "estimators.linear",
     "LinearClassifierCV": "model_selection.linear",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, indexable
 
 from resolvent._threads import one_blas_thread
@@ -238,6 +239,65 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
         tags.estimator_type = own.estimator_type
         tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
         return tags
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    """Whether the estimator that is tuned has probabilities; if not, it says which does."""
+    return callable(estimator._plain().predict_proba)
+
+
+class CrossValidatedClassifier(CrossValidated):
+    """What the classifiers share."""
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels."""
+        return self._best().classes_
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; for a precomputed kernel, its values against the training samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes, positive for the second.
+        """
+        return self._best().decision_function(X)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, for losses that model them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return self._best().predict_proba(X)
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return self._best().predict_log_proba(X)
 
 
 def _kernel_of(plain: Any, gamma: Any) -> Any:

@@ -8,8 +8,7 @@ import numpy as np
 
 from resolvent.estimators._compat import with_callbacks
 from resolvent.estimators.linear import LinearClassifier, LinearRegressor
-from resolvent.model_selection._base import CrossValidated
-from resolvent.model_selection.kernel import CrossValidatedClassifier
+from resolvent.model_selection._base import CrossValidated, CrossValidatedClassifier
 
 
 class Weights:

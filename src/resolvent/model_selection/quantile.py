@@ -1,0 +1,214 @@
+"""Quantile regressors that choose gamma and C by cross-validation on shared kernel matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from resolvent.estimators._base import Data
+from resolvent.estimators._compat import with_callbacks
+from resolvent.estimators.quantile import KernelQuantileRegressor
+from resolvent.model_selection._base import CrossValidated
+
+
+class KernelQuantileRegressorCV(CrossValidated):
+    """Quantiles by kernel regression whose gamma and C are chosen by cross-validation.
+
+    All quantiles, folds and values of C share one kernel matrix for each gamma. The default score
+    is minus the mean pinball loss, averaged over the quantiles; how often held-out targets were
+    below each quantile, and inside the band from the lowest to the highest, is reported.
+
+    Parameters
+    ----------
+    quantile : float or sequence of float, default=0.5
+        Strictly between 0 and 1. A number gives a vector of predictions, a sequence a column each.
+    kind : {"quantile", "expectile"}, default="quantile"
+        Quantiles (pinball loss), or expectiles (asymmetric squared loss).
+    kernel : str, Kernel or callable, default="rbf"
+        As in :class:`resolvent.KernelQuantileRegressor`.
+    Cs : int or array-like, default=10
+        Values of C; a number is so many of them from 0.01 to 1000.
+    gammas : int or array-like, default=10
+        Values of gamma, for the kernels that are given by name and have it; a number is so many of
+        them around the inverse of the median squared distance.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=0.0
+        Independent term of the polynomial kernel.
+    fit_intercept : bool, default=True
+        Whether to add an unpenalised offset.
+    cv : int, splitter or iterable, default=5
+        Folds, as in scikit-learn; a number means folds of consecutive samples.
+    scoring : str, callable or None, default=None
+        Score of a fold, by any of scikit-learn's names or a function of an estimator, samples and
+        targets; None is minus the mean loss.
+    rule : {"best", "one_standard_error"}, default="best"
+        The pair with the best mean score, or the one with the smallest C whose mean is within one
+        standard error of it.
+    refit : bool, default=True
+        Whether to fit the chosen pair on all samples.
+    weighted_scores : bool, default=True
+        Whether `sample_weight` counts in the scores too, where the scorer takes weights.
+    search_tol : float or None, default=0.01
+        Gap of the problems of the search, relative to the objective, or to the loss of the samples
+        held out if that is more; pairs that are nearly the best are solved again to a tenth of it.
+        None is `tol`, each problem certified from scratch.
+    n_jobs : int or None, default=None
+        Number of threads that work on folds at a time; None and -1 are all that BLAS would use.
+    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+        The algorithm.
+    tol : float, default=1e-5
+        Relative duality gap of the last fit.
+    max_iter : int or None, default=None
+        Largest number of iterations of each problem; None is the solver's default.
+    time_limit : float or None, default=None
+        Seconds for everything; the best of what was reached is fitted.
+    memory_limit : int or str, default="auto"
+        Bytes, or a string like "2GB", for kernel matrices; "auto" is a quarter of what is free.
+    random_state : int, RandomState or None, default=None
+        Seed of the order of updates; None is a fixed seed.
+    verbose : int, default=0
+        Whether to report progress through the logger "resolvent".
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen C and gamma.
+    best_score_ : float
+        Its mean score on held-out samples.
+    best_index_ : int
+        Its index in `cv_results_`.
+    best_estimator_ : KernelQuantileRegressor
+        The model, fitted with them on all samples, with its certificate; none if not `refit`.
+    cv_results_ : dict
+        As GridSearchCV's: parameters, the score of each fold, their mean, standard deviation and
+        rank; and "max_relative_gap", the largest duality gap among the folds.
+    n_splits_ : int
+        Number of folds.
+    dual_gap_, status_, n_iter_
+        Those of `best_estimator_`.
+    search_time_ : float
+        Seconds that the search took.
+    coverage_ : ndarray of shape (n_quantiles,)
+        Share of held-out targets at or below each quantile, for the chosen parameters.
+    band_coverage_ : float
+        Share of held-out targets from the lowest to the highest quantile; NaN for one quantile.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from resolvent import KernelQuantileRegressorCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 5, (150, 1))
+    >>> y = np.sin(X[:, 0]) + 0.3 * rng.standard_normal(150)
+    >>> model = KernelQuantileRegressorCV((0.1, 0.9), Cs=3, gammas=3).fit(X, y)
+    >>> bool(0.6 < model.band_coverage_ < 0.95)
+    True
+    """
+
+    _tuned = KernelQuantileRegressor
+
+    def __init__(
+        self,
+        quantile: Any = 0.5,
+        *,
+        kind: str = "quantile",
+        kernel: Any = "rbf",
+        Cs: Any = 10,
+        gammas: Any = 10,
+        degree: int = 3,
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        cv: Any = 5,
+        scoring: Any = None,
+        rule: str = "best",
+        refit: bool = True,
+        weighted_scores: bool = True,
+        search_tol: float | None = 0.01,
+        n_jobs: int | None = None,
+        solver: str = "auto",
+        tol: float = 1e-5,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+        memory_limit: Any = "auto",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.quantile = quantile
+        self.kind = kind
+        self.kernel = kernel
+        self.Cs = Cs
+        self.gammas = gammas
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.refit = refit
+        self.weighted_scores = weighted_scores
+        self.search_tol = search_tol
+        self.n_jobs = n_jobs
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> KernelQuantileRegressorCV:
+        """Choose by cross-validation and fit.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or list of objects
+            Training samples; for a precomputed kernel, its matrix.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights; 2 is the sample given twice, 0 the sample absent.
+        groups : array-like of shape (n_samples,), optional
+            Groups of samples, for splitters that keep groups together.
+
+        Returns
+        -------
+        KernelQuantileRegressorCV
+        """
+        return self._fit(X, y, sample_weight, groups)
+
+    def _see(self, data: Data, folds: Any, shape: tuple[int, int]) -> Any:
+        """Note how many held-out targets are below each quantile, and inside the band."""
+        taus = np.atleast_1d(np.asarray(self.quantile, dtype=float))
+        ranks = np.argsort(np.argsort(taus, kind="stable"))
+        self._below = np.full((*shape, len(folds), len(taus) + 2), np.nan)
+
+        def see(g: int, i: int, k: int, scores: np.ndarray) -> None:
+            weight, y = data.weight[folds[k].test], data.y[folds[k].test]
+            curves = np.sort(scores, axis=1)
+            inside = (curves[:, :1] <= y) & (y <= curves[:, -1:])
+            self._below[g, i, k] = [
+                *(weight @ (y <= curves[:, ranks])),
+                *(weight @ inside),
+                weight.sum(),
+            ]
+
+        return see
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> KernelQuantileRegressorCV:
+        super()._fit(X, y, sample_weight, groups)
+        sums = self._below.reshape(-1, *self._below.shape[2:]).sum(axis=1)
+        shares = sums[:, :-1] / sums[:, -1:]
+        for q, tau in enumerate(np.atleast_1d(self.quantile)):
+            self.cv_results_[f"coverage_{tau:g}"] = shares[:, q]
+        self.cv_results_["band_coverage"] = shares[:, -1]
+        self.coverage_ = shares[self.best_index_, :-1]
+        self.band_coverage_ = (
+            float(shares[self.best_index_, -1]) if len(self.coverage_) > 1 else np.nan
+        )
+        del self._below
+        return self

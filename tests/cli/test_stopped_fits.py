@@ -1,0 +1,58 @@
+"""Fits that are stopped, by a limit or by a signal, leave the best model so far."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from command_line import finish, spawn
+
+import resolvent
+
+
+@pytest.fixture
+def hard():
+    """A problem that takes a while."""
+    rng = np.random.default_rng(0)
+    np.savez("hard.npz", X=rng.standard_normal((3000, 10)), y=rng.standard_normal(3000))
+    return "hard.npz", "--loss", "absolute", "-c", "1e4", "--tol", "1e-12"
+
+
+def test_limits_save_the_best_so_far(hard, run):
+    code, out, _ = run("fit", *hard, "--max-iter", 2)
+    assert code == 4
+    assert "max_iter was reached before the tolerance" in out
+    assert "asked for was 1.0e-12" in out
+    assert "Best model so far saved: hard.model" in out
+    assert resolvent.load("hard.model").estimator.status_.name == "MAX_ITER"
+    assert "Solved in" not in out
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_interrupt_saves_the_best_so_far(name, hard):
+    process = spawn("fit", *hard, "--json")
+    line = json.loads(process.stdout.readline())
+    assert line["event"] == "progress"
+    process.send_signal(getattr(signal, name))
+    code, out, err = finish(process)
+    assert code == 4, err
+    result = json.loads(out.splitlines()[-1])
+    assert result["status"] == "INTERRUPTED"
+    model = resolvent.load("hard.model").estimator
+    assert model.dual_gap_ == result["gap"] > 0
+    assert [path for path in os.listdir() if path.startswith(".")] == []
+
+
+def test_interrupt_before_there_is_anything():
+    process = spawn("fit", "-", stdin=subprocess.PIPE)
+    process.stdin.write("1 1:1\n")
+    process.stdin.flush()
+    time.sleep(2)  # it waits for more input
+    process.send_signal(signal.SIGINT)
+    code, _, err = finish(process)
+    assert code in (130, -signal.SIGINT)
+    assert "Traceback" not in err or "KeyboardInterrupt" in err
+    assert os.listdir() == []
