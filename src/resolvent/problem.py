@@ -84,6 +84,15 @@ class Record(NamedTuple):
     n_support: Any = 0  # coefficients that are not zero
 
 
+def relative_gaps(gap: ArrayLike, primal: ArrayLike, dual: ArrayLike) -> Array:
+    """Gaps in units of the larger objective, as in the stopping rule; infinite without a bound."""
+    gap, primal, dual = (np.atleast_1d(np.asarray(x, float)) for x in (gap, primal, dual))
+    scale = np.maximum(np.abs(primal), np.abs(dual))
+    known = (scale > 0.0) & np.isfinite(scale) & np.isfinite(gap)
+    result: Array = np.divide(gap, scale, out=np.where(gap == 0.0, 0.0, np.inf), where=known)
+    return result
+
+
 @dataclass(frozen=True)
 class Solution:
     """The result of :func:`resolvent.solve`.
@@ -101,7 +110,8 @@ class Solution:
         The offset; 0 without `fit_intercept`.
     primal, dual, gap : float or ndarray of shape (m,)
         Objective F(c), best lower bound on its minimum, and their difference: F(c) is at most
-        `gap` above the minimum.
+        `gap` above the minimum. For a kernel matrix that turns out not to be positive semidefinite
+        no bound holds: they are -inf and inf.
     n_iter : int or ndarray of shape (m,)
         Iterations: sweeps of coordinate descent or fixed-point steps.
     status : Status

@@ -55,6 +55,15 @@ def test_json(two, run):
     assert json.loads(out.splitlines()[0])["event"] == "progress"
 
 
+def test_json_has_no_infinity(run):
+    FLOWERS.to_csv("flowers.csv", index=False)
+    args = ("--target", "species", "--kernel", "sigmoid", "-g", 0.5, "--json")
+    code, out, _ = run("fit", "flowers.csv", *args)
+    *_, result = (json.loads(line, parse_constant=pytest.fail) for line in out.splitlines())
+    assert (code, result["status"]) == (4, "NOT_PSD")
+    assert result["gap"] is result["relative_gap"] is None  # no bound holds
+
+
 def test_regression_formats_agree(run):
     frame = load_diabetes(as_frame=True).frame[:100]
     frame.to_csv("d.csv", index=False)

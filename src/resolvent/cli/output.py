@@ -65,15 +65,20 @@ class Output:
     def event(self, name: str, **fields: Any) -> None:
         """Tell programs something."""
         if self.as_json:
-            _print(json.dumps({"event": name, **fields}, default=_plain))
+            _print(json.dumps(_plain({"event": name, **fields}), allow_nan=False))
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
+    """Return what JSON has; it has no infinity, so that what is unknown is null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(item) for item in value]
     if isinstance(value, np.generic):
-        return value.item()
-    return str(value)
+        return _plain(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 def _print(text: str, file: Any = None) -> None:

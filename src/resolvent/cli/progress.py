@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from resolvent.cli.output import Output
-from resolvent.problem import Record
+from resolvent.problem import Record, relative_gaps
 
 __all__ = ["memory_used", "relative_gap", "watched"]
 
@@ -44,11 +44,7 @@ def watched(output: Output, tol: float) -> Iterator[None]:
 
 def relative_gap(record: Any) -> float:
     """Return the largest relative gap of the problems of a record."""
-    gap, primal, dual = (np.atleast_1d(x) for x in (record.gap, record.primal, record.dual))
-    scale = np.maximum(np.abs(primal), np.abs(dual))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        relative = np.where(gap == 0, 0.0, gap / scale)
-    return float(np.max(np.where(np.isnan(relative), np.inf, relative)))
+    return float(relative_gaps(record.gap, record.primal, record.dual).max())
 
 
 def summary(record: Record) -> dict[str, Any]:

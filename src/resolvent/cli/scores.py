@@ -11,7 +11,7 @@ import numpy as np
 from resolvent.io.errors import DataFileError
 from resolvent.io.tabular import TabularModel
 from resolvent.losses import BY_NAME
-from resolvent.problem import Status
+from resolvent.problem import Status, relative_gaps
 from resolvent.solvers.loops import EPS
 
 __all__ = ["Evaluation", "certificate", "closeness", "describe", "evaluate", "loss_name"]
@@ -96,9 +96,7 @@ def certificate(estimator: Any) -> dict[str, Any]:
     if not hasattr(estimator, "dual_gap_"):
         return {}
     gap, objective = np.atleast_1d(estimator.dual_gap_), np.atleast_1d(estimator.objective_)
-    # The dual is the objective minus the gap, so this is the scale of the stopping rule.
-    scale = np.maximum(np.abs(objective), np.abs(objective - gap))
-    relative = np.divide(gap, scale, out=np.where(gap > 0, np.inf, 0.0), where=scale > 0)
+    relative = relative_gaps(gap, objective, objective - gap)
     status = estimator.status_
     tol = estimator.tol
     solved = status <= Status.STEP or (status == Status.PRECISION_LIMIT and tol == 0)
@@ -120,7 +118,7 @@ def closeness(relative_gap: float) -> str:
     if relative_gap <= 10 * EPS:
         return "proved to be the optimum up to rounding"
     if not np.isfinite(relative_gap):
-        return "with no bound known yet on how far it is from the optimum"
+        return "with no bound known on how far it is from the optimum"
     return f"proved to be within {relative_gap:.1e} of the optimum (relative)"
 
 

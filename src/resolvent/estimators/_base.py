@@ -19,7 +19,7 @@ from resolvent.estimators._compat import CallbackSupportMixin, FitProgress
 from resolvent.estimators._expansion import Expansion, take_rows
 from resolvent.grams import Gram, gram
 from resolvent.kernels import FunctionKernel, Kernel, make_kernel
-from resolvent.problem import Record, Solution, Status
+from resolvent.problem import Record, Solution, Status, relative_gaps
 from resolvent.solvers.coordinate_descent import as_generator
 
 logger = logging.getLogger("resolvent")
@@ -228,14 +228,13 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         if not logger.hasHandlers():
             logger.addHandler(logging.StreamHandler())
             logger.setLevel(logging.INFO)
-        gap, primal = np.max(record.gap), np.max(np.abs(record.primal))
         logger.info(
             "%s: iteration %d, %.1f s, objective %.6g, relative gap %.2e",
             type(self).__name__,
             record.iteration,
             record.seconds,
             np.sum(record.primal),
-            gap / primal if primal else gap,
+            relative_gaps(record.gap, record.primal, record.dual).max(),
             extra={"certificate": record},  # for handlers that draw instead of print
         )
 

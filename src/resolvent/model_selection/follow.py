@@ -12,7 +12,7 @@ from resolvent._solve import solve
 from resolvent.grams import Gram, RowGram
 from resolvent.losses import as_loss
 from resolvent.model_selection.splitting import Splitting
-from resolvent.problem import Array, Problem
+from resolvent.problem import Array, Problem, relative_gaps
 from resolvent.solvers import loops
 from resolvent.solvers.by_rows import by_rows
 from resolvent.solvers.iterate import Point, Steps
@@ -151,7 +151,11 @@ class Walker(ABC):
             **self.settings,
         )
         self.C, self.coef = C, solution.coef
-        return Stage(solution.coef, solution.fitted, _relative(solution))
+        return Stage(
+            solution.coef,
+            solution.fitted,
+            relative_gaps(solution.gap, solution.primal, solution.dual),
+        )
 
 
 class Exact(Walker):
@@ -328,9 +332,3 @@ def _held(problem: Problem) -> Array:
     """Weights of samples that are held out, equal and with the sum of the others' weights."""
     out = problem.C == 0.0
     return out * (problem.C.sum(axis=1) / np.maximum(out.sum(axis=1), 1))[:, None]
-
-
-def _relative(solution: Any) -> Array:
-    gap, primal, dual = map(np.atleast_1d, (solution.gap, solution.primal, solution.dual))
-    scale = np.maximum(np.abs(primal), np.abs(dual))
-    return np.divide(gap, scale, out=np.zeros_like(scale), where=scale > 0)

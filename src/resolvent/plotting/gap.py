@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from resolvent.plotting._pyplot import pyplot
-from resolvent.problem import Record, Solution
+from resolvent.problem import Record, Solution, relative_gaps
 from resolvent.solvers.loops import EPS
 
 AXES = {"seconds": "Seconds", "iterations": "Iterations"}
@@ -173,12 +173,9 @@ def _curves(history: Iterable[Record]) -> list[np.ndarray]:
         if record.iteration < last:
             runs.append([])
         last = record.iteration
-        gap, primal, dual = (np.atleast_1d(x) for x in (record.gap, record.primal, record.dual))
-        scale = np.maximum(np.abs(primal), np.abs(dual))
-        known = np.isfinite(gap) & np.isfinite(scale)
-        if not known.all():
-            continue  # no bound was known yet
-        relative = np.divide(gap, scale, out=np.zeros_like(gap), where=scale > 0)
+        relative = relative_gaps(record.gap, record.primal, record.dual)
+        if not np.isfinite(relative).all():
+            continue  # no bound was known
         # A gap of zero is one below rounding, and has no place on a logarithmic axis.
         runs[-1].append((record.iteration, record.seconds, max(float(relative.max()), EPS)))
     return [np.array(run).reshape(-1, 3) for run in runs]

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from resolvent.model_selection.path import Path
 from resolvent.plotting._pyplot import pyplot
+from resolvent.problem import relative_gaps
 from resolvent.solvers.loops import EPS
 
 
@@ -115,11 +116,11 @@ class PathDisplay:
             The display itself, with `axes_`, `lines_` and `figure_`.
         """
         path = self.path
-        scale = np.maximum(np.maximum(np.abs(path.primal), np.abs(path.dual)), 1e-300)
+        relative = relative_gaps(path.gap, path.primal, path.dual)
         # A gap of zero is one below rounding, and has no place on a logarithmic axis.
         curves: list[tuple[str, Any, str]] = [
             ("Objective", path.primal, "log"),
-            ("Relative duality gap", np.maximum(path.gap / scale, EPS), "log"),
+            ("Relative duality gap", np.maximum(relative, EPS), "log"),
             ("Support vectors", path.n_support, "linear"),
         ]
         if self.scores is not None:

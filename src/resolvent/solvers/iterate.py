@@ -11,11 +11,12 @@ import time
 import warnings
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from resolvent.problem import Array, Certificate, Problem, Record, Solution, Status
+from resolvent.problem import Array, Certificate, Problem, Record, Solution, Status, relative_gaps
 from resolvent.solvers import loops, newton
 from resolvent.solvers.loops import EPS
 
@@ -279,12 +280,19 @@ class Run:
                 self.n_iter,
                 self.clock.seconds,
                 public(np.array([b.known.primal for b in best])),
-                public(np.array([b.bound for b in best])),
-                public(np.array([b.gap for b in best])),
+                *self._proved(),
                 public(largest),
                 public(np.array([np.count_nonzero(b.known.coef) for b in best])),
             )
         )
+
+    def _proved(self) -> tuple[Any, Any]:
+        """Bounds and gaps; where K is not positive semidefinite nothing is proved."""
+        bounds = np.array([b.bound for b in self.best])
+        gaps = np.array([b.gap for b in self.best])
+        if self.met_negative_curvature:
+            bounds, gaps = np.full_like(bounds, -np.inf), np.full_like(gaps, np.inf)
+        return self.problem.public(bounds), self.problem.public(gaps)
 
     def stop(self, j: int, status: Status) -> None:
         """Take problem j out of the running."""
@@ -300,13 +308,14 @@ class Run:
         """Gather the best of each problem."""
         best, public, spread = self.best, self.problem.public, self.problem.risk.spread
         known = [b.known for b in best]
+        dual, gap = self._proved()
         return Solution(
             coef=public(np.array([k.coef for k in known])),
             fitted=public(np.array([k.scores + spread(k.intercept) for k in known])),
             intercept=self.problem.public_offset([k.intercept for k in known]),
             primal=public(np.array([k.primal for k in known])),
-            dual=public(np.array([b.bound for b in best])),
-            gap=public(np.array([b.gap for b in best])),
+            dual=dual,
+            gap=gap,
             n_iter=public(np.array([b.n_iter for b in best])),
             status=Status.NOT_PSD
             if self.met_negative_curvature
@@ -387,9 +396,8 @@ def _warn(solution: Solution, tol: float, stop: str) -> None:
         return
     from sklearn.exceptions import ConvergenceWarning  # slow to import, rarely needed
 
-    gap, primal, dual = (np.atleast_1d(x) for x in (solution.gap, solution.primal, solution.dual))
-    scale = np.maximum(np.abs(primal), np.abs(dual))
-    relative = np.divide(gap, scale, out=np.full(len(gap), np.inf), where=scale > 0)
+    relative = float(relative_gaps(solution.gap, solution.primal, solution.dual).max())
+    reached = f"{relative:.2e}" if np.isfinite(relative) else "unknown"
     asked = f"a largest step below {tol:g}" if stop == "step" else f"tol={tol:g}"
     go_on = "Go on from here: start=solution, or warm_start=True in an estimator."
     remedies = {
@@ -401,7 +409,7 @@ def _warn(solution: Solution, tol: float, stop: str) -> None:
         "parameters of it, or make the matrix positive semidefinite: resolvent.repair(K).",
     }
     warnings.warn(
-        f"{solution.status.message} Relative duality gap reached: {relative.max():.2e}; asked "
+        f"{solution.status.message} Relative duality gap reached: {reached}; asked "
         f"for: {asked}. {remedies.get(solution.status, go_on)}",
         ConvergenceWarning,
         stacklevel=4,
