@@ -107,6 +107,21 @@ def test_a_pair_without_offset_ends_where_each_answers_the_other(loss, correlati
         assert height(pair) <= best + 1e-3 * (first - best) + 1e-9
 
 
+@pytest.mark.parametrize(("loss", "C"), [("squared", 1.0), ("hinge", 0.01)])
+def test_rows_of_free_coordinates_stay_at_hand(loss, C, monkeypatch):
+    monkeypatch.setattr(greedy, "KEEP", 1)
+    X, y, _ = make(loss)
+    K, room = gram(X, "rbf", gamma=0.5), []
+    fetch = K.fetch
+    monkeypatch.setattr(K, "fetch", lambda i, most=0: (room.append(most), fetch(i, most))[1])
+    solution = solve(loss, K, y, C, rule="greedy")
+    if loss == "squared":
+        assert max(room) >= N
+    else:
+        assert (np.abs(solution.coef) > 0.999 * C).all()  # none is free
+        assert max(room) == 12  # rows of one block
+
+
 def test_rows_that_are_not_needed_are_not_computed():
     # Far fewer support vectors than rows: only what the blocks touch is fetched.
     rng = np.random.default_rng(0)

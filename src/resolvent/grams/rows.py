@@ -48,6 +48,11 @@ class RowGram(Gram):
     def capacity(self) -> int:
         """How many rows can be at hand at a time."""
 
+    @property
+    @abstractmethod
+    def at_hand(self) -> int:
+        """How many rows are at hand."""
+
     @abstractmethod
     def fetch(self, index: np.ndarray, most: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Rows of K, with where each coordinate of `index` is in them.
@@ -90,6 +95,10 @@ class StoredGram(RowGram):
 
     @property
     def capacity(self) -> int:
+        return self.n
+
+    @property
+    def at_hand(self) -> int:
         return self.n
 
     def fetch(self, index: np.ndarray, most: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -241,6 +250,10 @@ class ComputedGram(RowGram):
     @property
     def capacity(self) -> int:
         return len(self._kept)
+
+    @property
+    def at_hand(self) -> int:
+        return self._count
 
     @contextmanager
     def in_use(self) -> Iterator[None]:

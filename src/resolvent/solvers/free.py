@@ -28,6 +28,7 @@ from resolvent.solvers import loops
 
 Index = NDArray[np.int64]
 
+FREE = 1e-9  # slope of a resolvent above which a coordinate is free
 FIRST = 1e7  # multiply-adds within blocks before the first look, and from one to the next
 SPEED = 64.0  # how many times faster a flop is in the factorisation than in blocks
 SETTLED = 0.1  # share of the free coordinates that may be others than at the last look
@@ -57,6 +58,11 @@ class FreeStep:
         self.due = FIRST  # when there are so many
         self.wait = 1.0  # in units of what a step costs
 
+    def count(self, c: Array, s: Array) -> int:
+        """How many coordinates are free and not zero, at scores s."""
+        _, slopes = self._respond(slice(None), c, s)
+        return int(np.count_nonzero((slopes > FREE) & (c != 0.0)))
+
     def take(
         self, c: Array, z: Array, b: float, rows: Array, slot: Index
     ) -> tuple[Index, Array, float] | None:
@@ -68,7 +74,7 @@ class FreeStep:
             return None
         aim, slopes = self._respond(slice(None), c, z + b)
         # Across a kink at zero neither side's piece is that of the coefficient as it is.
-        before, self.free = self.free, (slopes > 1e-9) & (slot >= 0) & (c * aim >= 0.0)
+        before, self.free = self.free, (slopes > FREE) & (slot >= 0) & (c * aim >= 0.0)
         free = np.flatnonzero(self.free)
         size = len(free)
         settled = np.count_nonzero(before != self.free) <= SETTLED * size

@@ -16,7 +16,7 @@ from resolvent.solvers.iterate import Point, Steps
 BLOCK = 1024  # coordinates, at most
 SHARE = 8  # of a small problem a block is this part: the copy of its own K grows as its square
 FIRST_BLOCK = 256  # blocks double in size while they find many coefficients that are not zero
-KEEP = 4  # blocks whose rows stay at hand: memory touched for more costs more than it saves
+KEEP = 4  # blocks whose rows stay at hand: fresh memory for more costs more than it saves
 
 
 def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Callable[[Point], Steps]:
@@ -54,9 +54,17 @@ def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Calla
         largest = problem.C.sum(axis=1)
         free = [FreeStep(problem, j, gram.capacity) for j in range(problem.m)]
 
+        def rows_to_keep(j: int) -> int:
+            """Rows of the last blocks, or of all free coordinates if that is more."""
+            last = KEEP * BLOCK * problem.m
+            if len(block[j]) == 0 or gram.at_hand + len(block[j]) <= last:
+                return last
+            count = free[j].count(point.coef[j], point.state[j] + point.intercept[j])
+            return max(last, count + BLOCK)
+
         def go(j: int) -> bool:
             """Solve the block that waits and choose the next; false if that was put off."""
-            rows, slot = gram.fetch(block[j], KEEP * BLOCK * problem.m)
+            rows, slot = gram.fetch(block[j], rows_to_keep(j))
             *counts, b, largest[j], sizes[j], within, beyond = blocks.advance(
                 problem.loss,
                 problem.y[j],
