@@ -132,7 +132,8 @@ def solve(
     if time_limit is not None:
         _check_number("time_limit", time_limit, "it is in seconds")
     rng = None if random_state is None else as_generator(random_state)  # to be checked in any case
-    is_greedy = isinstance(rule, str) and rule == "greedy"
+    named = rule if isinstance(rule, str) else "given"  # as an array or a function
+    is_greedy = named == "greedy"
     if problem.couples and (is_greedy or solver == "newton"):
         asked = "rule='greedy'" if is_greedy else "solver='newton'"
         raise ValueError(
@@ -141,7 +142,7 @@ def solve(
         )
     if solver == "auto":
         solver = "fixed_point" if problem.couples == "samples" else "coordinate_descent"
-        if isinstance(rule, str) and rule == "permuted" and not problem.couples:
+        if named == "permuted" and not problem.couples:
             has_rows = isinstance(problem.gram, RowGram)
             is_greedy = has_rows and not takes_sweeps(problem)
             if not has_rows and accelerate and stop == "gap" and newton_is_cheap(problem):
@@ -155,9 +156,8 @@ def solve(
     elif is_greedy:
         steps = greedy(problem, tol if stop == "gap" else 0.0, accelerate)
     else:
-        # Before Newton steps a sweep is to cost what it is counted for.
-        shrink = accelerate and stop == "gap" and isinstance(rule, str) and rule == "permuted"
-        shrink = shrink and solver != "newton"
+        # Before Newton steps a sweep is to cost what it is counted for, so that it visits all.
+        shrink = accelerate and stop == "gap" and named == "permuted" and solver != "newton"
         steps = coordinate_descent(problem, rule, rng or as_generator(None), shrink)
     if solver == "newton":
         steps = newton(problem, steps, tol)

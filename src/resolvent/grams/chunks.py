@@ -69,7 +69,7 @@ def square(rows: np.ndarray, where: np.ndarray, columns: np.ndarray) -> np.ndarr
     from resolvent.grams.panels import gather  # here, because it imports Numba
 
     result = np.empty((len(where), len(columns)), rows.dtype)
-    step = max(1, TILE // len(columns))
+    step = max(1, TILE // max(1, len(columns)))
     parts = (slice(s, s + step) for s in range(0, len(where), step))
     run(gather, [(rows, where[p], columns, result[p]) for p in parts], parallel=True)
     return result

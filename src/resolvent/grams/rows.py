@@ -12,7 +12,7 @@ import numpy as np
 
 from resolvent._threads import one_blas_thread, run
 from resolvent.grams.base import CHUNK_WORK, Chunk, Gram, checked_diagonal, read_only
-from resolvent.grams.chunks import CHUNK, RowChunk, add_product
+from resolvent.grams.chunks import CHUNK, RowChunk, add_product, square
 from resolvent.grams.memory import parse_memory
 from resolvent.kernels import Kernel
 from resolvent.kernels.points import Points, check_dtype, split
@@ -291,7 +291,7 @@ class ComputedGram(RowGram):
         result = np.empty((len(rows), len(columns)))
         where = self._slot[rows]
         kept = where >= 0
-        result[kept] = self._kept[np.ix_(where[kept], columns)]
+        result[kept] = square(self._shown, where[kept], columns)
         if not kept.all():
             self._evaluate(rows[~kept], self._cut(columns), result, np.flatnonzero(~kept))
         same = rows[:, None] == columns
