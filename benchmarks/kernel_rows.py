@@ -4,8 +4,9 @@ Rows of an RBF kernel matrix beside the least that they can cost: a matrix produ
     python -m benchmarks kernel_rows        # into results/kernel_rows.md
 
 The product is NumPy's, of the same samples in single precision by BLAS with all its threads, into
-an array that has been written to before. The write is a copy of the result. Both sides take turns,
-and the best of several counts.
+an array that has been written to before. The write is a copy of the result. All take turns, each
+after a rest, since the threads of BLAS go on waiting in a loop for a while after a product, and the
+best of several counts.
 """
 
 import time
@@ -16,10 +17,12 @@ from benchmarks import report
 from resolvent import gram
 
 N, ROWS, GOAL = 20_000, 2048, 1.5
+REST = 0.2  # seconds
 COLUMNS = (8, 22, 54, 123, 784)
 
 
 def seconds(function):
+    time.sleep(REST)
     began = time.perf_counter()
     function()
     return time.perf_counter() - began
