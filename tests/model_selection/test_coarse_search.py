@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from searches import CS, GAMMAS, SIGNS
+from sklearn.datasets import make_classification
+from sklearn.preprocessing import scale
 
 from resolvent import KernelClassifierCV, KernelRegressor, KernelRegressorCV, Status
 from resolvent.losses import LOSSES, as_loss
@@ -63,3 +65,17 @@ def test_coarse_search_of_every_loss(loss, two_classes, regression):
     assert coarse.best_score_ == pytest.approx(exact.best_score_, abs=0.03)
     assert coarse.best_estimator_.status_ == Status.CONVERGED
     assert (coarse.cv_results_["max_relative_gap"] <= 0.01).all()
+
+
+def test_coarse_scores_have_the_offset_of_exact_ones():
+    # At a small C nearly all coefficients are at their bounds, and offsets over a wide range are
+    # nearly as good for the objective, but not for the score: some predict one class only.
+    X, y = make_classification(400, 6, flip_y=0.2, weights=[0.53], random_state=2)
+    gammas = np.geomspace(0.05, 3.0, 6)
+    grid = {"Cs": [0.03, 0.1, 0.3], "gammas": gammas, "cv": 3, "refit": False}
+    coarse = KernelClassifierCV(**grid).fit(scale(X), y)
+    exact = KernelClassifierCV(**grid, search_tol=None).fit(scale(X), y)
+    scores = exact.cv_results_["mean_test_score"]
+    assert scores.min() < 0.52
+    assert scores.max() > 0.8
+    np.testing.assert_allclose(coarse.cv_results_["mean_test_score"], scores, atol=0.01)

@@ -197,7 +197,7 @@ class Coarse(Walker):
         if self.point is not None and GROWTH * self.point.work.max() > most:
             return None  # as it would be after much work
         problem = self.problem(C)
-        point = self._start(problem, C)
+        point, same = self._start(problem, C)
         gaps = np.full(problem.m, np.inf)
         most_blocks = self.settings["max_iter"] or np.inf
         largest = np.full(problem.m, np.inf)
@@ -206,9 +206,10 @@ class Coarse(Walker):
             for j in point.running:
                 gaps[j] = self._gap(problem, point, j, C)
             # a problem that does not move any more is as exact as its scores are
-            point.running = point.running[
-                (gaps[point.running] > self.tol) & (largest[point.running] > 0.0)
-            ]
+            done = (gaps <= self.tol) | (largest == 0.0)
+            if blocks == 0:  # other starts have yet to find their offset
+                done &= same
+            point.running = point.running[~done[point.running]]
             if len(point.running) == 0 or blocks >= most_blocks:
                 self.C, self.point = C, point
                 offset = point.intercept if problem.fit_intercept else 0.0
@@ -266,12 +267,14 @@ class Coarse(Walker):
         least = C * min(held_out, self.nulls[j])
         return (primal - dual) / max(abs(primal), abs(dual), least, 1e-200)
 
-    def _start(self, problem: Problem, C: float) -> Point:
+    def _start(self, problem: Problem, C: float) -> tuple[Point, Any]:
+        """Where to start at C, and for which problems that is the solution of before."""
+        same = np.zeros(problem.m, bool)
         if self.point is None:
             if self.coef is None:
-                return _first(problem)
+                return _first(problem), same
             coef = problem.rows(self.coef) * (C / self.C if self.C else 1.0)
-            return Point.at(problem, np.where(problem.C > 0.0, coef, 0.0))
+            return Point.at(problem, np.where(problem.C > 0.0, coef, 0.0)), same
         # Coefficients at their bounds go along with C, free ones hardly do: the best of some ways
         # between, all of them in the domain of the conjugates.
         for j in range(problem.m):
@@ -280,13 +283,10 @@ class Coarse(Walker):
             best = factors[int(np.argmax(duals))]
             self.point.coef[j] *= best
             self.point.state[j] *= best
-        return Point(
-            self.point.coef,
-            self.point.state,
-            self.point.intercept,
-            np.arange(problem.m),
-            np.zeros(problem.m),
-        )
+            same[j] = best == 1.0
+        m = problem.m
+        last = self.point.coef, self.point.state, self.point.intercept
+        return Point(*last, np.arange(m), np.zeros(m)), same
 
 
 def _first(problem: Problem) -> Point:
