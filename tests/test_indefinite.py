@@ -20,7 +20,8 @@ np.fill_diagonal(SIGMOID, np.abs(SIGMOID.diagonal()))
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_negative_curvature_is_reported(loss, fit_intercept, solver):
     assert np.linalg.eigvalsh(SIGMOID)[0] < -0.1
-    with pytest.warns(ConvergenceWarning, match=r"not positive.*reached: unknown.*repair\(K\)"):
+    told = r"not positive semidefinite.*gap reached: unknown.*repair\(K\)"
+    with pytest.warns(ConvergenceWarning, match=told):
         s = solve(loss, SIGMOID, Y, 10.0, fit_intercept=fit_intercept, solver=solver, max_iter=300)
     assert s.status == Status.NOT_PSD
     assert np.isfinite(s.coef).all()

@@ -18,7 +18,7 @@ import numpy as np
 from resolvent.cli.output import Output
 from resolvent.problem import Record, relative_gaps
 
-__all__ = ["memory_used", "relative_gap", "watched"]
+__all__ = ["memory_used", "watched"]
 
 LINE_EVERY = 1.0  # seconds between lines when nobody looks at a terminal
 BAR = 16
@@ -42,17 +42,12 @@ def watched(output: Output, tol: float) -> Iterator[None]:
         handler.close()
 
 
-def relative_gap(record: Any) -> float:
-    """Return the largest relative gap of the problems of a record."""
-    return float(relative_gaps(record.gap, record.primal, record.dual).max())
-
-
 def summary(record: Record) -> dict[str, Any]:
     """Numbers of a record, over all its problems."""
     return {
         "iteration": record.iteration,
         "objective": float(np.sum(record.primal)),
-        "relative_gap": relative_gap(record),
+        "relative_gap": float(relative_gaps(record.gap, record.primal, record.dual).max()),
         "support_vectors": int(np.max(record.n_support)),
         "seconds": round(record.seconds, 3),
         "memory": memory_used(),

@@ -57,7 +57,8 @@ def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Calla
         def rows_to_keep(j: int) -> int:
             """Rows of the last blocks, or of all free coordinates if that is more."""
             last = KEEP * BLOCK * problem.m
-            if len(block[j]) == 0 or gram.at_hand + len(block[j]) <= last:
+            there, new = gram.at_hand, len(block[j])
+            if new == 0 or there == gram.n or there + new <= last:
                 return last
             count = free[j].count(point.coef[j], point.state[j] + point.intercept[j])
             return max(last, count + BLOCK)
