@@ -15,8 +15,9 @@ from resolvent.grams import as_gram
 from resolvent.grams.systems import bordered
 from resolvent.kernels import RBF
 from resolvent.losses import LOSSES
-from resolvent.solvers import loops
-from resolvent.solvers.coordinate_descent import LONGEST_REST
+from resolvent.solvers import loops, newton
+from resolvent.solvers.coordinate_descent import LONGEST_REST, coordinate_descent
+from resolvent.solvers.iterate import Point
 
 N = 40
 OFFSET = pytest.mark.parametrize("fit_intercept", [False, True])
@@ -217,3 +218,71 @@ def test_a_system_whose_offset_is_lost_to_rounding_has_no_solution():
     # Where it is not lost, it is found.
     x, b = bordered(lambda right: right / 2.0, np.array([1.0]), np.array([1.0]), 0.0, 0.0)
     assert (x, b) == (pytest.approx([0.0]), pytest.approx(1.0))
+
+
+def sparse_problem():
+    rng = np.random.default_rng(0)
+    X = sparse.random(5000, 300, 0.04, format="csr", random_state=0)
+    return X, np.sign(X @ rng.standard_normal(300) + 0.1 * rng.standard_normal(5000))
+
+
+def dense_problem():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 40)) @ rng.standard_normal((40, 40))
+    return X, np.sign(X @ rng.standard_normal(40) + 3.0 * rng.standard_normal(3000))
+
+
+def test_the_choice_sweeps_on_while_that_gets_on_well():
+    X, y = sparse_problem()
+    sweeps, chosen, asked = (
+        solve("hinge", gram(X, "linear"), y, solver=solver, tol=1e-4)
+        for solver in ("coordinate_descent", "auto", "newton")
+    )
+    assert {s.status for s in (sweeps, chosen, asked)} == {Status.CONVERGED}
+    assert chosen.n_iter == sweeps.n_iter > 2 * asked.n_iter
+
+
+def test_the_choice_turns_to_newton_steps_where_sweeps_would_take_longer():
+    X, y = sparse_problem()
+    sweeps, chosen = (
+        solve("hinge", gram(X, "linear"), y, solver=solver, tol=1e-8, accelerate=accelerate)
+        for solver, accelerate in (("coordinate_descent", False), ("auto", True))
+    )
+    assert chosen.status == Status.CONVERGED
+    assert chosen.n_iter < sweeps.n_iter // 2
+    X, y = dense_problem()  # where a Newton step costs less than a sweep
+    chosen, asked = (
+        solve("hinge", gram(X, "linear"), y, solver=solver, tol=1e-4)
+        for solver in ("auto", "newton")
+    )
+    assert chosen.n_iter == asked.n_iter < 20
+
+
+@pytest.mark.parametrize(("gaps", "good"), [((1.0, 0.1, 1e-3), True), ((1.0, 0.9, 0.89), False)])
+def test_pace_of_sweeps(gaps, good, monkeypatch):
+    X, y = sparse_problem()
+    problem = Problem("hinge", gram(X, "linear"), y)
+    point = Point.at(problem, np.zeros((1, 5000)))
+    pace = newton.Pace(problem, 0, newton.ProximalNewton(problem, 0, tol=1e-5))
+    assert pace.is_good(point)  # nothing has been done
+    assert not point.found
+    at = newton.certify(problem, point, 0)
+    verdict = None
+    for gap in gaps[1:]:
+        look = at._replace(primal=1.0, dual=1.0 - gap)
+        monkeypatch.setattr(newton, "certify", lambda *_, look=look: look)
+        point.work += 5 * problem.gram.sweep_cost
+        verdict = pace.is_good(point)
+        assert point.found[0] == (look, look)
+    assert verdict is good
+
+
+def test_work_is_what_visits_cost():
+    X, y = sparse_problem()
+    for K in (gram(X, "linear"), gram(X[:600].toarray(), RBF(0.5))):
+        problem = Problem("hinge", K, y[: K.n])
+        point = Point.at(problem, np.zeros((1, K.n)))
+        steps = coordinate_descent(problem)(point)
+        while next(steps) is None:
+            pass
+        assert point.work[0] == K.n * K.row_cost  # each once

@@ -132,7 +132,8 @@ def is_resolvent(loss, y, v, a, u, ulps=32):
     left, right = borders(loss, y)
     with mp.workdps(100):
         room = eps * (abs(mpf(v)) + abs(mpf(a) * y)) + mpf(10) ** -300
-        low, high = (mpf(u) - eps * abs(mpf(u)), mpf(u) + eps * abs(mpf(u)))
+        width = eps * abs(mpf(u)) + ulps * mpf(2) ** -1074  # an ulp of a subnormal number
+        low, high = mpf(u) - width, mpf(u) + width
         not_above = low <= left or low + a * exact_inverse(loss, y, low) * 1 <= v + room + (
             eps * abs(a * exact_inverse(loss, y, low))
         )
@@ -159,6 +160,11 @@ def test_derivative_alone_at_ordinary_scales(loss, data, v, a):
     noise = 1e-14 * (1.0 + abs(u * z) + abs(y))  # it is a difference of u z and the value
     assert conj == pytest.approx(float(exact_conjugate(loss, y, u)), rel=1e-12, abs=noise)
     assert abs(loss.value(y, z) + conj - u * z) <= 1e-11 * (1.0 + abs(u * z) + abs(v) / a)
+
+
+def test_derivative_alone_with_a_subnormal_resolvent():
+    loss, y, v, a = PseudoHuber(1.0), 0.0, 6.09807764021736e-263, 1e48
+    assert is_resolvent(loss, y, v, a, _jit.resolvent(loss, y, v, a))
 
 
 @every_loss

@@ -140,7 +140,8 @@ def solve(
             f"{asked} is for losses of one score, which {type(problem.loss).__name__} is not: use "
             "solver='auto' and leave the rule at its default."
         )
-    if solver == "auto":
+    choosing = solver == "auto"
+    if choosing:
         solver = "fixed_point" if problem.couples == "samples" else "coordinate_descent"
         if named == "permuted" and not problem.couples:
             has_rows = isinstance(problem.gram, RowGram)
@@ -156,11 +157,10 @@ def solve(
     elif is_greedy:
         steps = greedy(problem, tol if stop == "gap" else 0.0, accelerate)
     else:
-        # Before Newton steps a sweep is to cost what it is counted for, so that it visits all.
-        shrink = accelerate and stop == "gap" and named == "permuted" and solver != "newton"
+        shrink = accelerate and stop == "gap" and named == "permuted"
         steps = coordinate_descent(problem, rule, rng or as_generator(None), shrink)
     if solver == "newton":
-        steps = newton(problem, steps, tol)
+        steps = newton(problem, steps, tol, patient=choosing)
     with one_blas_thread(), problem.gram.in_use():
         return iterate(
             problem,
@@ -171,6 +171,7 @@ def solve(
             max_iter=int(max_iter),
             time_limit=time_limit,
             accelerate=accelerate,
+            assist=solver != "newton",
             callback=callback,
             on_interrupt=on_interrupt,
         )

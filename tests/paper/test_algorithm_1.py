@@ -136,7 +136,7 @@ def test_update_is_skipped_where_nothing_changes(loss):
     for _ in range(30):
         before = len(panel.moved)
         args = loss, panel, state, y, C, c, K.diagonal().copy(), np.zeros(3), np.arange(N)
-        rest = np.zeros(N, np.uint8), 0, N, np.array([np.inf])
+        rest = np.zeros(N, np.uint8), 0, N, np.array([np.inf, 0.0])
         loops.sweep.py_func(*args, *rest)  # the source that is compiled
         per_sweep.append(len(panel.moved) - before)
     assert all(h != 0 for _, h in panel.moved)

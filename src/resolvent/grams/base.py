@@ -19,10 +19,10 @@ CHUNK_WORK = 30_000_000
 
 
 class Chunk:
-    """Some coordinates with the panel that is good for them, and the multiply-adds of a sweep."""
+    """Some coordinates, the panel that is good for them, and the multiply-adds of a visit."""
 
-    def __init__(self, part: np.ndarray, panel: Any, row_cost: int) -> None:
-        self.part, self.panel, self.work = part, panel, len(part) * row_cost
+    def __init__(self, part: np.ndarray, panel: Any, visit: int) -> None:
+        self.part, self.panel, self.visit = part, panel, visit
 
     def enter(self, coef: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Give the states that the panel works on; a row for each row of coefficients."""

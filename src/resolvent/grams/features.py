@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from resolvent._jit import compiled, dot, generic, plain, unowned
+from resolvent._jit import borrowed, compiled, dot, generic, plain, unowned
 
 __all__ = [
     "DenseFeatures",
@@ -110,6 +110,7 @@ def fill_norms(panel: Any, out: np.ndarray) -> None:
 @compiled
 def fill_scores(panel: Any, state: np.ndarray, out: np.ndarray, start: int, stop: int) -> None:
     """Scores of the rows from `start` to `stop`."""
+    panel, state = borrowed(panel), unowned(state)
     for i in range(start, stop):
         out[i] = dot(panel, state, i)
 

@@ -60,13 +60,15 @@ def coordinate_descent(
             offset[:, :, 2] = OFFSET_STEP * (gram.trace / gram.n or 1.0)
         rests = np.zeros((problem.m, gram.n), np.uint8)
         longest = LONGEST_REST if shrink else 0
-        force = np.full((problem.m, 1), np.inf)
+        force = np.full((problem.m, 2), [np.inf, 0.0])  # on coordinates, and visits to them
         largest = np.zeros(problem.m)
 
         def sweep(j: int, chunk: Chunk, states: Array) -> None:
             places = chunk.part, rests[j], longest, CHUNK_WORK // gram.row_cost, force[j]
             args = chunk.panel, states, point.coef[j], gram.diagonal, offset[j], *places
             largest[j] = max(largest[j], risk.sweep(j, *args))
+            left = len(chunk.part) * (gram.row_cost - chunk.visit)  # to when the chunk ends
+            point.work[j] += force[j, 1] * chunk.visit + left
 
         iteration = 0
         while True:
@@ -81,12 +83,11 @@ def coordinate_descent(
             for chunk in gram.chunks(order if used.all() else order[used[order]]):
                 here = chunk.enter(coef, states).reshape(problem.m, -1)
                 items = [(j, chunk, here[j]) for j in point.running]
-                run(sweep, items, parallel=chunk.work > WORTH_THREADS)
+                run(sweep, items, parallel=len(chunk.part) * chunk.visit > WORTH_THREADS)
                 chunk.leave(coef, states)
                 yield None
             change = offset[:, :, 2] * offset[:, :, 1]
             point.intercept += change.reshape(point.intercept.shape)
-            point.work[point.running] += float(len(order)) * gram.row_cost
             iteration += 1
             # Nothing has moved, but were all asked? Next time they are.
             still = largest <= 1e-12 * np.abs(point.coef).max(axis=1)

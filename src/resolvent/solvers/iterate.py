@@ -121,10 +121,16 @@ class Run:
     """The state of the outer loop for all problems at once."""
 
     def __init__(
-        self, problem: Problem, point: Point, tol: float, by_step: bool, clock: Clock
+        self,
+        problem: Problem,
+        point: Point,
+        tol: float,
+        by_step: bool,
+        assist: bool,
+        clock: Clock,
     ) -> None:
         self.problem, self.point, self.clock = problem, point, clock
-        self.tol, self.by_step = tol, by_step
+        self.tol, self.by_step, self.assist = tol, by_step, assist
         self.is_small = problem.gram.n * problem.gram.row_cost <= newton.TRIFLE
         self.best = [Best(nothing=problem.nothing(j)) for j in range(problem.m)]
         self.history: list[Record] = []
@@ -243,7 +249,7 @@ class Run:
             return  # there may be no minimum
         if not self.is_small and self.problem.gram.recomputes(current.coef[None]):
             return  # each of its products would cost as much as all blocks before
-        if not best.within(self.tol):
+        if self.assist and not best.within(self.tol):
             current = self._newton(j, current, credit=0.0)
         cheap = self.problem.gram.sweep_cost <= CHEAP
         if best.within(self.tol) and cheap and self.tol <= EXACTING:
@@ -334,13 +340,18 @@ def iterate(
     max_iter: int,
     time_limit: float | None,
     accelerate: bool,
+    assist: bool,
     callback: Callable[[Record], bool | None] | None,
     on_interrupt: str,
 ) -> Solution:
-    """Advance `steps` until every problem has reached the tolerance or a limit."""
+    """Advance `steps` until every problem has reached the tolerance or a limit.
+
+    With `accelerate` what has reached the tolerance may be finished by Newton steps, and if they
+    are to `assist` they help on the way there too.
+    """
     clock = Clock(np.inf if time_limit is None else time_limit)
     point = Point.at(problem, start)
-    run = Run(problem, point, tol, stop == "step", clock)
+    run = Run(problem, point, tol, stop == "step", assist, clock)
     largest = np.full(problem.m, np.inf)
     next_check, at_hand = 0, problem.gram.scores_at_hand
     polish = accelerate and stop == "gap" and not problem.couples

@@ -57,7 +57,7 @@ def total(loss: Any, y: Vector, C: Vector, c: Vector, z: Vector, b: float, alpha
     return result
 
 
-@register_jitable
+@register_jitable(inline="always")  # a call, with all these arrays, would cost more than it does
 def update(
     loss: Any,
     panel: Any,
@@ -74,20 +74,21 @@ def update(
 
     And whether it rests: it would not have moved either had its score been `margin` more or less.
     """
-    rho = offset[2]
-    s = dot(panel, state, i) + offset[0] + rho * offset[1]
-    alpha = 1.0 / (diagonal[i] + rho)
-    new = answer(loss, y[i], C[i], c[i], s, alpha)
-    h = new - c[i]
-    if h != 0.0:
+    k = diagonal[i] + offset[2]
+    s = dot(panel, state, i) + offset[0] + offset[2] * offset[1]
+    a = min(1.0 / (k * C[i]), SHARP)
+    v = a * s - c[i] / C[i]
+    u = resolvent(loss, y[i], v, a)
+    h = -C[i] * u - c[i]
+    rests = h == 0.0 and margin < np.inf
+    if rests:
+        beside = a * margin
+        rests = resolvent(loss, y[i], v - beside, a) == u == resolvent(loss, y[i], v + beside, a)
+    elif h != 0.0:
         axpy(panel, state, i, h)
-        c[i] = new
+        c[i] += h
         offset[1] += h
-        return h, False
-    if margin == np.inf:  # nothing is known of it yet
-        return h, False
-    more = answer(loss, y[i], C[i], c[i], s + margin, alpha)
-    return h, more == new == answer(loss, y[i], C[i], c[i], s - margin, alpha)
+    return h, rests
 
 
 @compiled
@@ -116,40 +117,34 @@ def sweep(
     AGAIN visits for each of the sweep and `most` in all, until the force on them is CALM times what
     it was at first. Force is the score by which a coordinate was off when it was visited,
     k_ii |h_i|; one that is EDGE times the largest of the last pass away from its next move rests.
-    ``force[0]`` hands that on from one sweep to the next.
+    ``force[0]`` hands that on from one sweep to the next; ``force[1]`` is the number of visits.
     """
     panel, state, y, C = borrowed(panel), unowned(state), unowned(y), unowned(C)
     c, diagonal, offset = unowned(c), unowned(diagonal), unowned(offset)
-    largest, first, last = 0.0, 0.0, force[0]
-    visits, count = 0, 0
-    active = np.empty(len(order) if longest > 0 else 0, np.int64)
+    active, count = np.empty(len(order), np.int64), 0
     for i in order:
-        if C[i] == 0.0:
-            continue
         if rests[i] > 0:
             rests[i] -= 1
-            continue
-        h, calm = update(loss, panel, state, y, C, c, diagonal, offset, i, EDGE * last)
-        visits += 1
-        largest, first = max(largest, abs(h)), max(first, abs(h) * diagonal[i])
-        if calm:
-            rests[i] = longest
-        elif longest > 0:
+        elif C[i] > 0.0:
             active[count] = i
             count += 1
-    last, visits = first, min(AGAIN * visits, most)
+    largest, first, last, made = 0.0, -1.0, force[0], 0
+    visits = count + min(AGAIN * count, most) if longest > 0 else count
     while 0 < count <= visits and last > CALM * first:
         visits -= count
-        margin, last, left = EDGE * last, 0.0, 0
+        made += count
+        margin, last, left = EDGE * last if longest > 0 else np.inf, 0.0, 0
         for p in range(count):
             i = active[p]
             h, calm = update(loss, panel, state, y, C, c, diagonal, offset, i, margin)
-            last = max(last, abs(h) * diagonal[i])
+            largest, last = max(largest, abs(h)), max(last, abs(h) * diagonal[i])
             if not calm:
                 active[left] = i
                 left += 1
-        count = left
-    force[0] = last
+            elif first < 0.0:
+                rests[i] = longest
+        count, first = left, last if first < 0.0 else first
+    force[0], force[1] = last, made
     return largest
 
 

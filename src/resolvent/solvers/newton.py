@@ -28,13 +28,16 @@ import numpy as np
 
 from resolvent._threads import run
 from resolvent.grams.systems import Direction
-from resolvent.problem import Array, Certificate, Problem
+from resolvent.problem import Array, Certificate, Problem, relative_gaps
 from resolvent.solvers import loops
+from resolvent.solvers.loops import EPS
 
 if TYPE_CHECKING:
     from resolvent.solvers.iterate import Point, Steps
 
 SWEEPS = 3  # of coordinate descent, at most, before the first proximal step
+LOOK = 4.0  # visits to all coordinates from one look at the pace of sweeps to the next
+EXPECTED, EXPECTED_SMOOTH = 30.0, 8.0  # Newton steps, of losses with kinks and without
 MAX_STEPS = 30  # proximal steps at one go
 GROWTH = 4.0  # of sigma, from one proximal step to the next
 SMOOTH = 1e6  # how much longer steps may be that the curvature of the loss itself keeps short
@@ -44,6 +47,7 @@ MAX_NEWTON = 40  # Newton steps in one proximal step
 MAX_SEARCH = 30  # points on the line of one Newton step
 MAX_COST = 2e10  # multiply-adds of a Newton step of the finisher, half a second
 TRIFLE = 5e7  # multiply-adds that nobody notices
+PRODUCTS = 4.0  # with K, in each Newton step
 BLAS3 = 16.0  # how many times faster a flop is in a factorisation than in a sweep
 PART = 1 << 15  # coordinates that one thread takes at a time
 
@@ -56,6 +60,7 @@ class ProximalNewton:
         self.tol = tol  # relative gap that is good enough
         self.loss, self.y, self.C = problem.loss, problem.y[j], problem.C[j]
         self.sigma = 0.0
+        self.smooth = False  # the loss: its slopes have no jumps
         self.enough = 0.0  # of an error of the proximal problem
         # Where Newton's method ended last: a, its state, its scores and the offset.
         self.warm: tuple[Array, Array, Array, float] | None = None
@@ -69,8 +74,8 @@ class ProximalNewton:
             10.0 * np.abs(at.coef).max() / max(scores, 1e-100), 10.0 / max(curvature, 1e-100)
         )
         _, slopes = self._respond(at.coef, at.scores + at.intercept, SMOOTH * self.sigma)
-        if 0.0 < slopes.max() < 0.01:
-            # The loss is smooth, so that its own curvature is all that Newton's method needs.
+        self.smooth = bool(0.0 < slopes.max() < 0.01)
+        if self.smooth:  # then the loss's own curvature is all that Newton's method needs
             self.sigma *= SMOOTH
             self.enough = 0.1 * self.tol * abs(at.primal)
         self.residual = self._residual(at)
@@ -202,7 +207,7 @@ class Finisher:
         self.method = ProximalNewton(problem, j)
         self.is_over = is_over  # whether the time limit has passed
         self.spent = 0.0
-        self._products = 4.0 * self.gram.n * self.gram.row_cost  # with K, in each Newton step
+        self._products = PRODUCTS * self.gram.sweep_cost
 
     def steps(self, current: Certificate, work: float, credit: float) -> Iterator[Certificate]:
         """Yield better and better certificates while steps succeed and are affordable.
@@ -234,15 +239,51 @@ class Finisher:
             self.spent += cost
 
 
+class Pace:
+    """Whether sweeps over one problem still get on faster than Newton steps may be expected to."""
+
+    def __init__(self, problem: Problem, j: int, method: ProximalNewton) -> None:
+        self.problem, self.j, self.method = problem, j, method
+        sweep = problem.gram.sweep_cost
+        self.step = problem.gram.linearised_cost(problem.n) / BLAS3 + PRODUCTS * sweep
+        self.work, self.gap = 0.0, 1.0  # at the last look
+        self.most = 0.0  # what Newton steps may be expected to cost, from the first look on
+        self.due = LOOK * sweep
+
+    def is_good(self, point: Point) -> bool:
+        """Look at the gap, now and then, and reckon the work until it is within the tolerance."""
+        j, done = self.j, point.work[self.j] - self.work
+        if done < self.due:
+            return True
+        at = certify(self.problem, point, j)
+        point.found[j] = at, at
+        gap = float(relative_gaps(at.primal - at.dual, at.primal, at.dual).max())
+        aim, last = max(self.method.tol, EPS), self.gap
+        self.work, self.gap = point.work[j], gap
+        if not aim < gap < last:
+            return gap <= aim
+        if self.most == 0.0:
+            self.method.start(at)
+            self.most = self.step * (EXPECTED_SMOOTH if self.method.smooth else EXPECTED)
+        return bool(done * np.log(gap / aim) / np.log(last / gap) <= self.most)
+
+
+def certify(problem: Problem, point: Point, j: int) -> Certificate:
+    """Certify where a point is."""
+    scores = problem.gram.scores(point.state[j : j + 1])[0]
+    return problem.certify(j, point.coef[j].copy(), scores)
+
+
 def newton(
-    problem: Problem, begin: Callable[[Point], Steps], tol: float = 0.0
+    problem: Problem, begin: Callable[[Point], Steps], tol: float = 0.0, patient: bool = False
 ) -> Callable[[Point], Steps]:
     """Minimise the dual by proximal steps, each of which Newton's method solves.
 
     Problem: minimise Q(c) = sum_i C_i L*(y_i, -c_i / C_i) + c'Kc / 2, the dual of F.
     Iteration: c <- argmin of Q(c) + |c - c0|^2 / (2 sigma), with sigma growing, after a few
-    iterations of `begin`; see the head of this module. With a linear kernel of few columns a Newton
-    step solves a system in w = X'c, otherwise one on the free coordinates.
+    iterations of `begin`, or if it is `patient` as many as get on well; see the head of this
+    module. With a linear kernel of few columns a Newton step solves a system in w = X'c, otherwise
+    one on the free coordinates.
     Stopping: `iterate`, by the duality gap.
     Convergence: of the proximal steps from anywhere, faster than linear as sigma grows; of Newton's
     method by its line search, quadratic in the end.
@@ -250,22 +291,26 @@ def newton(
 
     def steps(point: Point) -> Steps:
         methods = [ProximalNewton(problem, j, tol) for j in range(problem.m)]
+        paces = [Pace(problem, j, methods[j]) for j in range(problem.m)]
         current: list[Certificate | None] = [None] * problem.m
         sweeps = begin(point)
         # No more sweeps than a Newton step costs: where that is cheap it is the better beginning.
         cost = problem.gram.linearised_cost(problem.n) / BLAS3
         left = min(SWEEPS, int(cost / problem.gram.sweep_cost))
+        goes_on = patient and left > 0
         while True:
-            while left > 0:
+            while left > 0 or goes_on:
+                point.found.clear()
                 progress = next(sweeps)
-                left -= progress is not None
+                if progress is not None:
+                    left = max(left - 1, 0)
+                    goes_on = goes_on and any([paces[j].is_good(point) for j in point.running])
                 yield progress
             largest = np.zeros(problem.m)
             for j in point.running:
                 at = current[j]
                 if at is None:
-                    scores = problem.gram.scores(point.state[j : j + 1])[0]
-                    at = problem.certify(j, point.coef[j].copy(), scores)
+                    at = point.found[j][1] if j in point.found else certify(problem, point, j)
                     methods[j].start(at)
                 step = methods[j].advance(at)
                 while True:
