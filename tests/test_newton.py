@@ -20,6 +20,7 @@ from resolvent.solvers.coordinate_descent import LONGEST_REST, coordinate_descen
 from resolvent.solvers.iterate import Point
 
 N = 40
+KINKED = {"hinge", "absolute", "epsilon_insensitive", "pinball"}
 OFFSET = pytest.mark.parametrize("fit_intercept", [False, True])
 
 
@@ -263,7 +264,7 @@ def test_pace_of_sweeps(gaps, good, monkeypatch):
     X, y = sparse_problem()
     problem = Problem("hinge", gram(X, "linear"), y)
     point = Point.at(problem, np.zeros((1, 5000)))
-    pace = newton.Pace(problem, 0, newton.ProximalNewton(problem, 0, tol=1e-5))
+    pace = newton.Pace(problem, 0, tol=1e-5)
     assert pace.is_good(point)  # nothing has been done
     assert not point.found
     at = newton.certify(problem, point, 0)
@@ -286,3 +287,10 @@ def test_work_is_what_visits_cost():
         while next(steps) is None:
             pass
         assert point.work[0] == K.n * K.row_cost  # each once
+
+
+def test_smooth_losses_are_known():
+    for loss in LOSSES:
+        problem = Problem(loss, gram(points(3), "linear"), targets(loss))
+        if not problem.couples:
+            assert newton.is_smooth(problem) is (loss not in KINKED)

@@ -16,7 +16,7 @@ from resolvent.solvers.coordinate_descent import as_generator, coordinate_descen
 from resolvent.solvers.fixed_point import fixed_point
 from resolvent.solvers.greedy import greedy
 from resolvent.solvers.iterate import iterate
-from resolvent.solvers.newton import newton, newton_is_cheap
+from resolvent.solvers.newton import is_smooth, newton, newton_is_cheap
 
 MAX_ITER = {"coordinate_descent": 10_000, "fixed_point": 100_000, "newton": 1000}
 
@@ -140,14 +140,14 @@ def solve(
             f"{asked} is for losses of one score, which {type(problem.loss).__name__} is not: use "
             "solver='auto' and leave the rule at its default."
         )
-    choosing = solver == "auto"
-    if choosing:
+    patient = False
+    if solver == "auto":
         solver = "fixed_point" if problem.couples == "samples" else "coordinate_descent"
         if named == "permuted" and not problem.couples:
             has_rows = isinstance(problem.gram, RowGram)
             is_greedy = has_rows and not takes_sweeps(problem)
             if not has_rows and accelerate and stop == "gap" and newton_is_cheap(problem):
-                solver = "newton"
+                solver, patient = "newton", not is_smooth(problem)
     if max_iter is None:
         max_iter = MAX_ITER["fixed_point" if is_greedy else solver]
     elif not _is_number(max_iter) or not 1 <= max_iter < np.inf or int(max_iter) != max_iter:
@@ -157,10 +157,12 @@ def solve(
     elif is_greedy:
         steps = greedy(problem, tol if stop == "gap" else 0.0, accelerate)
     else:
+        # Before Newton steps a sweep is to visit all once, unless there may be no need of them.
         shrink = accelerate and stop == "gap" and named == "permuted"
+        shrink = shrink and (solver != "newton" or patient)
         steps = coordinate_descent(problem, rule, rng or as_generator(None), shrink)
     if solver == "newton":
-        steps = newton(problem, steps, tol, patient=choosing)
+        steps = newton(problem, steps, tol, patient)
     with one_blas_thread(), problem.gram.in_use():
         return iterate(
             problem,

@@ -15,6 +15,7 @@ from resolvent._numeric import EPS, ULPS
 from resolvent.losses.regression import clip
 
 INF = math.inf
+LAST = 1e-8  # a step of Newton's method whose square is rounding
 
 
 @register_jitable
@@ -43,7 +44,7 @@ def short_of_one(v: float, a: float) -> float:
         else:
             lo = m
         step = excess / (a + p * (1.0 - p))
-        if abs(step) <= EPS * abs(m) or hi - lo <= EPS * abs(m):
+        if abs(step) <= max(LAST, EPS * abs(m)) or hi - lo <= EPS * abs(m):
             return p + p * (1.0 - p) * step  # m - step would round away the step
         m -= step
         if not lo < m < hi:  # Newton left the bracket: halve it

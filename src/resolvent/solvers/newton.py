@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 SWEEPS = 3  # of coordinate descent, at most, before the first proximal step
 LOOK = 4.0  # visits to all coordinates from one look at the pace of sweeps to the next
-EXPECTED, EXPECTED_SMOOTH = 30.0, 8.0  # Newton steps, of losses with kinks and without
+EXPECTED = 30.0  # Newton steps, where the loss has kinks
 MAX_STEPS = 30  # proximal steps at one go
 GROWTH = 4.0  # of sigma, from one proximal step to the next
 SMOOTH = 1e6  # how much longer steps may be that the curvature of the loss itself keeps short
@@ -50,6 +50,7 @@ TRIFLE = 5e7  # multiply-adds that nobody notices
 PRODUCTS = 4.0  # with K, in each Newton step
 BLAS3 = 16.0  # how many times faster a flop is in a factorisation than in a sweep
 PART = 1 << 15  # coordinates that one thread takes at a time
+DEARER = 8  # how many times a resolvent that takes iterations costs what another does
 
 
 class ProximalNewton:
@@ -60,7 +61,7 @@ class ProximalNewton:
         self.tol = tol  # relative gap that is good enough
         self.loss, self.y, self.C = problem.loss, problem.y[j], problem.C[j]
         self.sigma = 0.0
-        self.smooth = False  # the loss: its slopes have no jumps
+        self.is_smooth = False  # the loss, as far as it is seen
         self.enough = 0.0  # of an error of the proximal problem
         # Where Newton's method ended last: a, its state, its scores and the offset.
         self.warm: tuple[Array, Array, Array, float] | None = None
@@ -74,8 +75,8 @@ class ProximalNewton:
             10.0 * np.abs(at.coef).max() / max(scores, 1e-100), 10.0 / max(curvature, 1e-100)
         )
         _, slopes = self._respond(at.coef, at.scores + at.intercept, SMOOTH * self.sigma)
-        self.smooth = bool(0.0 < slopes.max() < 0.01)
-        if self.smooth:  # then the loss's own curvature is all that Newton's method needs
+        self.is_smooth = bool(0.0 < slopes.max() < 0.01)
+        if self.is_smooth:  # then the loss's own curvature is all that Newton's method needs
             self.sigma *= SMOOTH
             self.enough = 0.1 * self.tol * abs(at.primal)
         self.residual = self._residual(at)
@@ -111,14 +112,15 @@ class ProximalNewton:
         """c(z) and the slopes of the resolvents there."""
         n = len(scores)
         coef, slopes = np.empty(n), np.empty(n)
+        part = PART // DEARER if getattr(self.loss, "iterative", False) else PART
 
         def respond(start: int) -> None:
-            p = slice(start, start + PART)
+            p = slice(start, start + part)
             loops.proximal(
                 self.loss, self.y[p], self.C[p], centre[p], scores[p], sigma, coef[p], slopes[p]
             )
 
-        run(respond, [(start,) for start in range(0, n, PART)], parallel=True)
+        run(respond, [(start,) for start in range(0, n, part)], parallel=True)
         return coef, slopes
 
     def _proximal_step(self, at: Certificate) -> Generator[float, None, Certificate]:
@@ -242,13 +244,12 @@ class Finisher:
 class Pace:
     """Whether sweeps over one problem still get on faster than Newton steps may be expected to."""
 
-    def __init__(self, problem: Problem, j: int, method: ProximalNewton) -> None:
-        self.problem, self.j, self.method = problem, j, method
+    def __init__(self, problem: Problem, j: int, tol: float) -> None:
+        self.problem, self.j, self.aim = problem, j, max(tol, EPS)
         sweep = problem.gram.sweep_cost
-        self.step = problem.gram.linearised_cost(problem.n) / BLAS3 + PRODUCTS * sweep
+        step = problem.gram.linearised_cost(problem.n) / BLAS3 + PRODUCTS * sweep
+        self.most, self.due = EXPECTED * step, LOOK * sweep
         self.work, self.gap = 0.0, 1.0  # at the last look
-        self.most = 0.0  # what Newton steps may be expected to cost, from the first look on
-        self.due = LOOK * sweep
 
     def is_good(self, point: Point) -> bool:
         """Look at the gap, now and then, and reckon the work until it is within the tolerance."""
@@ -258,14 +259,10 @@ class Pace:
         at = certify(self.problem, point, j)
         point.found[j] = at, at
         gap = float(relative_gaps(at.primal - at.dual, at.primal, at.dual).max())
-        aim, last = max(self.method.tol, EPS), self.gap
-        self.work, self.gap = point.work[j], gap
-        if not aim < gap < last:
-            return gap <= aim
-        if self.most == 0.0:
-            self.method.start(at)
-            self.most = self.step * (EXPECTED_SMOOTH if self.method.smooth else EXPECTED)
-        return bool(done * np.log(gap / aim) / np.log(last / gap) <= self.most)
+        last, self.work, self.gap = self.gap, point.work[j], gap
+        if not self.aim < gap < last:
+            return gap <= self.aim
+        return bool(done * np.log(gap / self.aim) / np.log(last / gap) <= self.most)
 
 
 def certify(problem: Problem, point: Point, j: int) -> Certificate:
@@ -291,7 +288,7 @@ def newton(
 
     def steps(point: Point) -> Steps:
         methods = [ProximalNewton(problem, j, tol) for j in range(problem.m)]
-        paces = [Pace(problem, j, methods[j]) for j in range(problem.m)]
+        paces = [Pace(problem, j, tol) for j in range(problem.m)]
         current: list[Certificate | None] = [None] * problem.m
         sweeps = begin(point)
         # No more sweeps than a Newton step costs: where that is cheap it is the better beginning.
@@ -331,6 +328,14 @@ def newton(
             yield largest
 
     return steps
+
+
+def is_smooth(problem: Problem) -> bool:
+    """Whether the loss has no kinks where a fit begins, so that few Newton steps will do."""
+    nothing = np.zeros(problem.n)
+    method = ProximalNewton(problem, 0)
+    method.start(problem.certify(0, nothing, nothing))
+    return method.is_smooth
 
 
 def newton_is_cheap(problem: Problem) -> bool:
