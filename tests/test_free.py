@@ -23,6 +23,7 @@ def often(monkeypatch):
     """Take a step at each look, whatever blocks have cost, but only if enough have settled."""
     monkeypatch.setattr(free, "FIRST", 0.0)
     monkeypatch.setattr(free, "SPEED", np.inf)
+    monkeypatch.setattr(free, "PATIENCE", 0.0)
 
 
 def make(loss, n=N):

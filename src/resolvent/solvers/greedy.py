@@ -13,10 +13,10 @@ from resolvent.solvers import blocks
 from resolvent.solvers.free import FreeStep
 from resolvent.solvers.iterate import Point, Steps
 
-BLOCK = 1024  # coordinates, at most
+BLOCK = 2048  # coordinates, at most
 SHARE = 8  # of a small problem a block is this part: the copy of its own K grows as its square
 FIRST_BLOCK = 256  # blocks double in size while they find many coefficients that are not zero
-KEEP = 4  # blocks whose rows stay at hand: fresh memory for more costs more than it saves
+KEEP = 2  # blocks whose rows stay at hand: fresh memory for more costs more than it saves
 
 
 def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Callable[[Point], Steps]:
