@@ -175,7 +175,7 @@ def test_rests_are_bounded():
     # left, each visit sets the rest anew.
     K, C = gram(np.eye(6), kernel="linear"), np.full(6, 0.5)
     y, c = np.ones(6), np.full(6, 0.5)
-    state, rests, force = K.state(c[None])[0], np.zeros(6, np.uint8), np.array([np.inf])
+    state, rests, force = K.state(c[None])[0], np.zeros(6, np.uint8), np.array([np.inf, 0.0])
     visits = []
     for sweep in range(100):
         awake = rests[0] == 0

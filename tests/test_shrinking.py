@@ -25,7 +25,7 @@ def sweep(problem, coef, rests, longest, force=None):
     state = problem.gram.state(coef[None])[0]
     chunk, *_ = problem.gram.chunks(np.arange(N))
     args = problem.y[0], problem.C[0], coef, problem.gram.diagonal, np.zeros(3), chunk.part
-    room = N * 10, np.array([np.inf]) if force is None else force
+    room = N * 10, np.array([np.inf, 0.0]) if force is None else force
     loops.sweep(problem.loss, chunk.panel, state, *args, rests, longest, *room)
     return coef, state
 
@@ -46,7 +46,7 @@ def test_a_sweep_that_returns_to_what_moves_gains_more(loss, kind):
         plain = once
     # What rests is left out, but not for ever.
     visited = np.zeros(N, int)
-    coef, force = plain, np.array([np.inf])
+    coef, force = plain, np.array([np.inf, 0.0])
     for _ in range(30):
         asleep = rests > 0
         new, _ = sweep(problem, coef, rests, 3, force)
@@ -78,3 +78,18 @@ def test_what_is_near_its_next_move_does_not_rest():
     far = bound & (margin > loops.EDGE * force)
     assert 0 < far.sum() < bound.sum()
     assert ((rests > 0) == far)[sure].all()
+
+
+@pytest.mark.parametrize("loss", ["hinge", "absolute"])
+def test_coefficients_at_their_bounds_are_there_exactly(loss):
+    """Or they would move by an ulp at each visit, and never rest."""
+    X, y = make(loss)
+    rng = np.random.default_rng(2)
+    C = 1e-3 * rng.random(N)  # so small that most end at a bound
+    problem = Problem(loss, gram(X, "linear"), y, C)
+    for _ in range(20):
+        inside = 0.4 * C * rng.random(N) * np.sign(y)
+        coef, _ = sweep(problem, inside, np.zeros(N, np.uint8), 0)
+        at_bound = np.isclose(np.abs(coef), C, rtol=1e-12, atol=0.0)
+        assert np.count_nonzero(at_bound) > N // 2
+        assert (np.abs(coef) == C)[at_bound].all()

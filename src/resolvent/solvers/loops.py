@@ -79,14 +79,15 @@ def update(
     a = min(1.0 / (k * C[i]), SHARP)
     v = a * s - c[i] / C[i]
     u = resolvent(loss, y[i], v, a)
-    h = -C[i] * u - c[i]
+    new = -C[i] * u
+    h = new - c[i]
     rests = h == 0.0 and margin < np.inf
     if rests:
         beside = a * margin
         rests = resolvent(loss, y[i], v - beside, a) == u == resolvent(loss, y[i], v + beside, a)
     elif h != 0.0:
         axpy(panel, state, i, h)
-        c[i] += h
+        c[i] = new  # c[i] + h might miss a bound by rounding
         offset[1] += h
     return h, rests
 
