@@ -16,7 +16,7 @@ from resolvent.solvers.coordinate_descent import as_generator, coordinate_descen
 from resolvent.solvers.fixed_point import fixed_point
 from resolvent.solvers.greedy import greedy
 from resolvent.solvers.iterate import iterate
-from resolvent.solvers.newton import is_smooth, newton, newton_is_cheap
+from resolvent.solvers.newton import is_smooth, newton, newton_is_cheap, sweeps_before
 
 MAX_ITER = {"coordinate_descent": 10_000, "fixed_point": 100_000, "newton": 1000}
 
@@ -147,7 +147,8 @@ def solve(
             has_rows = isinstance(problem.gram, RowGram)
             is_greedy = has_rows and not takes_sweeps(problem)
             if not has_rows and accelerate and stop == "gap" and newton_is_cheap(problem):
-                solver, patient = "newton", not is_smooth(problem)
+                solver = "newton"
+                patient = sweeps_before(problem) > 0 and not is_smooth(problem)
     if max_iter is None:
         max_iter = MAX_ITER["fixed_point" if is_greedy else solver]
     elif not _is_number(max_iter) or not 1 <= max_iter < np.inf or int(max_iter) != max_iter:

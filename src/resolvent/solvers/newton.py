@@ -291,10 +291,7 @@ def newton(
         paces = [Pace(problem, j, tol) for j in range(problem.m)]
         current: list[Certificate | None] = [None] * problem.m
         sweeps = begin(point)
-        # No more sweeps than a Newton step costs: where that is cheap it is the better beginning.
-        cost = problem.gram.linearised_cost(problem.n) / BLAS3
-        left = min(SWEEPS, int(cost / problem.gram.sweep_cost))
-        goes_on = patient and left > 0
+        left, goes_on = sweeps_before(problem), patient
         while True:
             while left > 0 or goes_on:
                 point.found.clear()
@@ -328,6 +325,15 @@ def newton(
             yield largest
 
     return steps
+
+
+def sweeps_before(problem: Problem) -> int:
+    """How many sweeps to take before Newton steps.
+
+    No more than a step costs: where that is cheap it is the better beginning.
+    """
+    cost = problem.gram.linearised_cost(problem.n) / BLAS3
+    return min(SWEEPS, int(cost / problem.gram.sweep_cost))
 
 
 def is_smooth(problem: Problem) -> bool:
