@@ -15,7 +15,7 @@ from resolvent.grams import as_gram
 from resolvent.grams.systems import bordered
 from resolvent.kernels import RBF
 from resolvent.losses import LOSSES
-from resolvent.solvers import loops, newton
+from resolvent.solvers import newton
 from resolvent.solvers.coordinate_descent import LONGEST_REST, coordinate_descent
 from resolvent.solvers.iterate import Point
 
@@ -84,10 +84,10 @@ def test_ill_conditioned(loss, linear, fit_intercept):
 
 @pytest.mark.parametrize("kind", GRAMS)
 def test_squared_loss_is_one_step(kind):
-    s = solve("squared", GRAMS[kind](), targets("squared"), 5.0, solver="newton", tol=1e-9)
-    steps = [record.iteration for record in s.history if record.gap > 1e-9 * s.primal]
-    assert s.n_iter == max(steps) + 1
-    assert s.n_iter <= 4  # after three sweeps at most
+    problem = Problem("squared", GRAMS[kind](), targets("squared"), 5.0)
+    s = solve("squared", problem.gram, targets("squared"), 5.0, solver="newton", tol=1e-9)
+    assert s.n_iter == newton.sweeps_before(problem) + 1
+    assert max(record.gap for record in s.history[:-1]) > 1e-9 * s.primal
 
 
 def test_the_primal_is_low_long_before_the_end():
@@ -170,24 +170,27 @@ def test_shrinking_reaches_the_same_optimum(loss, fit_intercept):
     assert shrunk.primal == pytest.approx(plain.primal, rel=2e-7)
 
 
-def test_rests_are_bounded():
-    # Nothing can move here: c is the solution, all at the bound. Once a sweep has found no force
-    # left, each visit sets the rest anew.
-    K, C = gram(np.eye(6), kernel="linear"), np.full(6, 0.5)
-    y, c = np.ones(6), np.full(6, 0.5)
-    state, rests, force = K.state(c[None])[0], np.zeros(6, np.uint8), np.array([np.inf, 0.0])
-    visits = []
-    for sweep in range(100):
-        awake = rests[0] == 0
-        loops.sweep(
-            LOSSES["hinge"](), K.panel, state, y, C, c, K.diagonal, np.zeros(3), np.arange(6),
-            rests, LONGEST_REST, 100, force,
-        )  # fmt: skip
-        if awake:
-            visits.append(sweep)
-    pauses = np.diff(visits) - 1
-    assert pauses[0] == 0
-    assert (pauses[1:] == LONGEST_REST).all()
+def test_rests_are_bounded(monkeypatch):
+    problem = Problem("hinge", GRAMS["many columns"](), targets("hinge"), 0.5)
+    parts, sweep = [], problem.risk.sweep
+
+    def recorded(j, panel, states, coef, diagonal, offset, part, *rest):
+        parts.append(part)
+        return sweep(j, panel, states, coef, diagonal, offset, part, *rest)
+
+    monkeypatch.setattr(problem.risk, "sweep", recorded)
+    point = Point.at(problem, np.zeros((1, problem.n)))
+    steps = coordinate_descent(problem, shrink=True)(point)
+    for _ in range(40):
+        next(largest for largest in steps if largest is not None)
+    assert len(parts) == 40  # one chunk each
+    pauses = [
+        pause
+        for i in range(problem.n)
+        for pause in np.diff([sweep for sweep, part in enumerate(parts) if i in part]) - 1
+    ]
+    assert min(pauses) == 0
+    assert max(pauses) == LONGEST_REST
 
 
 # Threads

@@ -1,4 +1,6 @@
-"""Sweeps that leave out what rests and visit again what moves."""
+"""Sweeps that leave out what rests and go first, and again, to what is far off."""
+
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -6,7 +8,7 @@ from samples import as_targets
 from scipy import sparse
 
 from resolvent import Problem, gram, solve
-from resolvent.losses import LOSSES
+from resolvent.losses import LOSSES, Squared
 from resolvent.solvers import loops
 
 N, D = 80, 5
@@ -19,41 +21,81 @@ def make(loss):
     return X, as_targets(loss, f)
 
 
-def sweep(problem, coef, rests, longest, force=None):
+class Forces(NamedTuple):
+    """What one sweep leaves for the next."""
+
+    largest: np.ndarray  # of the sweep before, of this one, and the number of visits
+    of_each: np.ndarray
+
+
+def no_forces():
+    return Forces(np.full(3, np.inf), np.zeros(N))
+
+
+def sweep(problem, coef, rests, longest, forces=None, order=None):
     """One sweep from the coefficients on; the new ones and their state."""
     coef = coef.copy()
+    forces = forces or no_forces()
+    forces.largest[:2] = forces.largest[1], 0.0
     state = problem.gram.state(coef[None])[0]
-    chunk, *_ = problem.gram.chunks(np.arange(N))
+    chunk, *_ = problem.gram.chunks(np.arange(N) if order is None else order)
     args = problem.y[0], problem.C[0], coef, problem.gram.diagonal, np.zeros(3), chunk.part
-    room = N * 10, np.array([np.inf, 0.0]) if force is None else force
-    loops.sweep(problem.loss, chunk.panel, state, *args, rests, longest, *room)
+    loops.sweep(problem.loss, chunk.panel, state, *args, rests, longest, N * 10, *forces)
     return coef, state
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_a_sweep_that_returns_to_what_moves_gains_more(loss, kind):
+def test_sweeps_that_shrink_never_lose_and_leave_out_what_rests(loss, kind):
     X, y = make(loss)
     problem = Problem(loss, gram(kind(X), "linear"), y, 2.0)
-    plain = np.zeros(N)
-    rests = np.zeros(N, np.uint8)
-    for _ in range(6):
-        once, _ = sweep(problem, plain, np.zeros(N, np.uint8), 0)
-        again, state = sweep(problem, plain, np.zeros(N, np.uint8), 8)
-        np.testing.assert_allclose(state, problem.gram.state(again[None])[0], atol=1e-12)
-        slack = 1e-12 * abs(problem.dual(once))
-        assert problem.dual(again) >= problem.dual(once) - slack
-        plain = once
-    # What rests is left out, but not for ever.
+    coef, rests, forces = np.zeros(N), np.zeros(N, np.uint8), no_forces()
     visited = np.zeros(N, int)
-    coef, force = plain, np.array([np.inf, 0.0])
     for _ in range(30):
         asleep = rests > 0
-        new, _ = sweep(problem, coef, rests, 3, force)
+        rests -= asleep
+        new, state = sweep(problem, coef, rests, 3, forces, np.flatnonzero(~asleep))
+        np.testing.assert_allclose(state, problem.gram.state(new[None])[0], atol=1e-12)
+        assert problem.dual(new) >= problem.dual(coef) - 1e-12 * abs(problem.dual(coef))
         assert (new[asleep] == coef[asleep]).all()
         visited += ~asleep
         coef = new
-    assert visited.min() >= 30 // 4
+    assert visited.min() >= 30 // 4  # left out, but not for ever
+
+
+class Recorder(NamedTuple):
+    """A kernel matrix that keeps a record of the scores asked for."""
+
+    K: np.ndarray
+    visits: list
+
+    def dot(self, state, i):
+        self.visits.append(int(i))
+        return state[i]
+
+    def axpy(self, state, i, h):
+        state += h * self.K[i]
+
+
+def test_those_far_off_are_visited_first_and_again():
+    X, y = make("squared")
+    K, c, state, visits = X @ X.T + 0.1 * np.eye(N), np.zeros(N), np.zeros(N), []
+    args = Squared(), Recorder(K, visits), state, y, np.ones(N), c, K.diagonal().copy()
+    rests, order = np.zeros(N, np.uint8), np.arange(N)[::-1]
+    forces = no_forces()
+    for k in range(4):
+        forces.largest[:2] = forces.largest[1], 0.0
+        loud = np.flatnonzero(forces.of_each > loops.QUIET * forces.largest[0])
+        visits.clear()
+        loops.sweep.py_func(*args, np.zeros(3), order, rests, 3, N * 10, *forces)
+        assert forces.largest[2] == len(visits)
+        assert visits[-N:] == order.tolist()  # all of them at the end
+        again = visits[:-N]
+        assert again[: len(loud)] == [i for i in order if i in loud]
+        assert set(again) == set(loud.tolist())
+        assert bool(again) == (k > 0)  # before the first sweep nothing is known
+        assert len(again) <= loops.AGAIN * N
+        assert forces.largest[1] == forces.of_each.max()
 
 
 @pytest.mark.parametrize("loss", ["hinge", "absolute", "huber", "logistic"])
@@ -73,7 +115,7 @@ def test_what_is_near_its_next_move_does_not_rest():
     bound = (coef == 0.0) | (np.abs(coef) == 2.0)
     force = 2.0 * np.median(margin[bound])
     rests = np.zeros(N, np.uint8)
-    sweep(problem, coef, rests, 3, np.array([force]))
+    sweep(problem, coef, rests, 3, Forces(np.array([0.0, force, 0.0]), np.zeros(N)))
     sure = np.abs(margin - loops.EDGE * force) > 1e-6
     far = bound & (margin > loops.EDGE * force)
     assert 0 < far.sum() < bound.sum()

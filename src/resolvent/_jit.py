@@ -100,9 +100,10 @@ def _unowned(array: Any) -> Callable[[Any], Any]:
     return call
 
 
-# Of a panel, which gives access to some rows of the kernel matrix (see resolvent.grams).
-dot = generic("dot")
-axpy = generic("axpy")
+# Of a panel, which gives access to some rows of the kernel matrix (see resolvent.grams). To hand
+# over its arrays takes about as long as a short row does, hence they are compiled into the caller.
+dot = generic("dot", forceinline=True)
+axpy = generic("axpy", forceinline=True)
 borrowed = generic("borrowed", lambda panel: panel)  # the same, its arrays unowned
 
 

@@ -193,7 +193,8 @@ class Coupled:
         """Update the rows of coefficients that `panel` is good for; the largest change of one."""
         states = state.reshape(self.n_columns, -1)
         y, c = self.y[j].reshape(-1, self.n_columns), c.reshape(-1, self.n_columns)
-        diagonal, offset, order, *_ = args  # a row of coefficients hardly ever rests as a whole
+        diagonal, offset, order, *_, force, _ = args  # a row hardly ever rests as a whole
+        force[2] = len(order)
         return groups.sweep(self.loss, panel, states, y, self.C[j], c, diagonal, offset, order)
 
     def columns(self, coef: Array) -> Array:

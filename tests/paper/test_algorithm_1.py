@@ -63,7 +63,7 @@ def test_aitken_double_sweep():
     """1..l, then (l-1)..1: a second visit to l would change nothing, so iterates cannot tell."""
     order = _orders("aitken", 5, np.random.default_rng(0))
     for sweep in range(3):
-        assert order(sweep).tolist() == [0, 1, 2, 3, 4, 3, 2, 1, 0]
+        assert order(sweep, np.ones(5, bool)).tolist() == [0, 1, 2, 3, 4, 3, 2, 1, 0]
 
 
 def test_permutations_differ_between_sweeps_and_seeds():
@@ -136,7 +136,7 @@ def test_update_is_skipped_where_nothing_changes(loss):
     for _ in range(30):
         before = len(panel.moved)
         args = loss, panel, state, y, C, c, K.diagonal().copy(), np.zeros(3), np.arange(N)
-        rest = np.zeros(N, np.uint8), 0, N, np.array([np.inf, 0.0])
+        rest = np.zeros(N, np.uint8), 0, N, np.full(3, np.inf), np.zeros(N)
         loops.sweep.py_func(*args, *rest)  # the source that is compiled
         per_sweep.append(len(panel.moved) - before)
     assert all(h != 0 for _, h in panel.moved)

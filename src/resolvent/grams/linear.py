@@ -18,7 +18,7 @@ from resolvent.kernels.points import as_dense, as_rows, check_dtype, split
 __all__ = ["DenseFeatures", "LinearGram", "SparseFeatures"]
 
 PARTS = 4  # into which rows are cut for threads; fixed, so that results do not depend on those
-WORTH_THREADS = 500_000  # multiply-adds
+WORTH_THREADS = 200_000  # multiply-adds
 TILE = 1 << 16  # elements of a tile of rows in float64, which fits the second-level cache
 MAX_COLUMNS = 2000  # a matrix of this size squared, one for each part, takes little memory
 

@@ -58,31 +58,34 @@ def coordinate_descent(
         offset = np.zeros((problem.m, risk.n_columns, 3))  # b, sum of c, rho
         if problem.fit_intercept:
             offset[:, :, 2] = OFFSET_STEP * (gram.trace / gram.n or 1.0)
-        rests = np.zeros((problem.m, gram.n), np.uint8)
+        used, rests = problem.C > 0.0, np.zeros((problem.m, gram.n), np.uint8)
         longest = LONGEST_REST if shrink else 0
-        force = np.full((problem.m, 2), [np.inf, 0.0])  # on coordinates, and visits to them
+        # Largest force of the sweep before, of this one, and visits; force on each coordinate.
+        force, forces = np.full((problem.m, 3), np.inf), np.zeros((problem.m, gram.n))
         largest = np.zeros(problem.m)
 
         def sweep(j: int, chunk: Chunk, states: Array) -> None:
-            places = chunk.part, rests[j], longest, CHUNK_WORK // gram.row_cost, force[j]
+            most = CHUNK_WORK // gram.row_cost
+            places = chunk.part, rests[j], longest, most, force[j], forces[j]
             args = chunk.panel, states, point.coef[j], gram.diagonal, offset[j], *places
             largest[j] = max(largest[j], risk.sweep(j, *args))
             left = len(chunk.part) * (gram.row_cost - chunk.visit)  # to when the chunk ends
-            point.work[j] += force[j, 1] * chunk.visit + left
+            point.work[j] += force[j, 2] * chunk.visit + left
 
         iteration = 0
         while True:
-            used = np.any(problem.C[point.running] > 0.0, axis=0)
-            order = orders(iteration)
-            largest[:] = 0.0
+            running = point.running
+            awake = np.any((used & (rests == 0))[running], axis=0)
             some_rest = rests.any(axis=1)
+            rests -= rests > 0
+            force[:, 0], force[:, 1], largest[:] = force[:, 1], 0.0, 0.0
             for j in range(problem.m if problem.fit_intercept else 0):
                 offset[j, :, 0], offset[j, :, 1] = point.intercept[j], risk.totals(point.coef[j])
             coef = risk.columns(point.coef)
             states = point.state.reshape(len(coef), -1)
-            for chunk in gram.chunks(order if used.all() else order[used[order]]):
+            for chunk in gram.chunks(orders(iteration, awake)):
                 here = chunk.enter(coef, states).reshape(problem.m, -1)
-                items = [(j, chunk, here[j]) for j in point.running]
+                items = [(j, chunk, here[j]) for j in running]
                 run(sweep, items, parallel=len(chunk.part) * chunk.visit > WORTH_THREADS)
                 chunk.leave(coef, states)
                 yield None
@@ -90,7 +93,8 @@ def coordinate_descent(
             point.intercept += change.reshape(point.intercept.shape)
             iteration += 1
             # Nothing has moved, but were all asked? Next time they are.
-            still = largest <= 1e-12 * np.abs(point.coef).max(axis=1)
+            size = np.maximum(point.coef.max(axis=1), -point.coef.min(axis=1))
+            still = largest <= 1e-12 * size
             asleep = still & some_rest
             rests[asleep], largest[asleep] = 0, np.inf
             # Coefficients may rest at their bounds while the offset still moves.
@@ -100,11 +104,33 @@ def coordinate_descent(
     return steps
 
 
-def _orders(rule: Any, n: int, rng: np.random.Generator, group: int = 1) -> Callable[[int], Order]:
-    """Turn a rule into a function from the number of the sweep to its order of coordinates.
+def _orders(
+    rule: Any, n: int, rng: np.random.Generator, group: int = 1
+) -> Callable[[int, NDArray[np.bool_]], Order]:
+    """Turn a rule into a function from the number of the sweep to the order of those awake.
 
-    The permuted rule leaves `group` consecutive coordinates together.
+    The permuted rule leaves `group` consecutive ones of them together.
     """
+    if isinstance(rule, str) and rule == "permuted":
+
+        def permuted(_: int, awake: NDArray[np.bool_]) -> Order:
+            which = np.flatnonzero(awake)
+            left = len(which) % group
+            groups = which[left:].reshape(-1, group)
+            return np.concatenate([which[:left], groups[rng.permutation(len(groups))].ravel()])
+
+        return permuted
+    of_sweep = _fixed_orders(rule, n)
+
+    def order(sweep: int, awake: NDArray[np.bool_]) -> Order:
+        everyone = of_sweep(sweep)
+        return everyone if awake.all() else everyone[awake[everyone]]
+
+    return order
+
+
+def _fixed_orders(rule: Any, n: int) -> Callable[[int], Order]:
+    """Turn a rule without chance into a function from the number of the sweep to its order."""
     natural = np.arange(n, dtype=np.int64)
     if isinstance(rule, str):
         if rule == "cyclic":
@@ -112,14 +138,6 @@ def _orders(rule: Any, n: int, rng: np.random.Generator, group: int = 1) -> Call
         if rule == "aitken":
             there_and_back = np.concatenate([natural, natural[-2::-1]])
             return lambda _: there_and_back
-        if rule == "permuted":
-            starts, within = np.arange(0, n, group), np.arange(group)
-
-            def order(_: int) -> Order:
-                groups = (rng.permutation(starts)[:, None] + within).ravel()
-                return groups[groups < n] if n % group else groups
-
-            return order
         raise ValueError(
             f"rule={rule!r} is unknown; choose one of {', '.join(RULES)}, or give an order: an "
             "array of indices, or a function from the number of the sweep to one."

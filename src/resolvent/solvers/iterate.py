@@ -25,6 +25,7 @@ EXACTING = 1e-5  # who asks for a larger tolerance wants to be quick
 SILENCE = 0.5  # seconds until the next record, where it is cheap
 ROUGH = 1e-2  # of the tolerance: how far from the best an offset may be on the way
 CHEAP = 2e4  # multiply-adds of a product with K that is hardly noticed
+BETWEEN = 2.0  # sweeps' work from one certificate to the next, where that takes a product with K
 
 
 @dataclass
@@ -135,6 +136,7 @@ class Run:
         self.best = [Best(nothing=problem.nothing(j)) for j in range(problem.m)]
         self.history: list[Record] = []
         self.n_iter = self.certified_at = 0
+        self.certified_work = 0.0
         self.finishers = [newton.Finisher(problem, j, clock.is_over) for j in range(problem.m)]
         self.seconds_afresh = 1e-9 * problem.gram.n * problem.gram.row_cost  # until it is known
         self.last: dict[int, tuple[Array, Array]] = {}  # coefficients and scores certified last
@@ -147,6 +149,14 @@ class Run:
         """
         now_and_then = self.n_iter >= 4 * self.certified_at or self.is_silent()
         return not self.problem.fit_intercept or now_and_then
+
+    def has_worked(self) -> bool:
+        """Whether enough was done since the last certificate for the next to be worth its while.
+
+        Where most coordinates rest a sweep may well cost less than that.
+        """
+        between = BETWEEN * self.problem.gram.sweep_cost
+        return float(self.point.work.max()) - self.certified_work >= between
 
     def is_silent(self) -> bool:
         """Whether the last record was long ago."""
@@ -189,6 +199,7 @@ class Run:
         computed `afresh` from the coefficients unless rows of K would have to be computed again.
         """
         began, self.certified_at = self.clock.seconds, self.n_iter
+        self.certified_work = float(self.point.work.max())
         running = self.point.running
         self.falls = False
         self._see(running, afresh, afresh, polish)
@@ -368,7 +379,8 @@ def iterate(
             run.n_iter += 1
             small_step = stop == "step" and (largest[point.running] < tol).any()
             ending = run.n_iter >= max_iter or clock.is_over()
-            due = run.n_iter >= next_check or bool(point.found)
+            due = run.n_iter >= next_check and (at_hand or run.has_worked())
+            due |= bool(point.found)
             due |= not at_hand and run.is_silent()
             if due:
                 # Checks grow rarer, so that they cost little and overshoot by little.

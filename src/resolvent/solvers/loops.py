@@ -35,9 +35,10 @@ SHARP = 1e200
 EPS = float(np.finfo(float).eps)
 FAR = 1e99  # offsets beyond which there is none
 PATIENCE = 3  # turns of regula falsi before a bisection
-AGAIN = 4  # visits to the coordinates that do not rest, for each visit of a sweep
+AGAIN = 4  # visits to a few coordinates, for each visit of a sweep
 CALM = 0.5  # to which share of it the force of a sweep is brought down before the next
 EDGE = 0.3  # of the force: how far from its next move a coordinate may rest
+QUIET = 0.01  # of the force: who was off by less is not among the few
 
 
 @register_jitable
@@ -107,45 +108,54 @@ def sweep(
     longest: int,
     most: int,
     force: Vector,
+    forces: Vector,
 ) -> float:
     """Algorithms 1 and 2 of the paper: update the coordinates in `order`, return max |h_i|.
 
     `state` is z = Kc or w = X'c, as `panel` has it. ``offset = (b, sum of c, rho)`` adds
     b + rho sum(c) to each score, which is the kernel K + rho 11' and a shift by b.
 
-    Shrinking: a coordinate that rests, at a bound of the dual as a rule, is left out of the next
-    `longest` sweeps; `rests` counts them. The others are visited again, fewer and fewer of them, by
-    AGAIN visits for each of the sweep and `most` in all, until the force on them is CALM times what
-    it was at first. Force is the score by which a coordinate was off when it was visited,
-    k_ii |h_i|; one that is EDGE times the largest of the last pass away from its next move rests.
-    ``force[0]`` hands that on from one sweep to the next; ``force[1]`` is the number of visits.
+    Shrinking: the force on a coordinate, `forces`, is the score by which it was off when it was
+    visited last in a sweep, k_ii |h_i|. As a rule some hundreds of them have nearly all of it, so
+    that those with more than QUIET times the largest are visited first, fewer and fewer of them, by
+    AGAIN visits for each of the sweep and `most` in all, until the force is CALM times what it was.
+    Then all are. One that is EDGE times the largest force away from its next move, at a bound of
+    the dual as a rule, is left out of the next `longest` sweeps, as `rests` says.
+
+    ``force`` is the largest force in the sweep before, that in this sweep so far, and the number of
+    visits.
     """
     panel, state, y, C = borrowed(panel), unowned(state), unowned(y), unowned(C)
     c, diagonal, offset = unowned(c), unowned(diagonal), unowned(offset)
-    active, count = np.empty(len(order), np.int64), 0
+    all_of_them, loud = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
+    count, some, last = 0, 0, force[0]
     for i in order:
-        if rests[i] > 0:
-            rests[i] -= 1
-        elif C[i] > 0.0:
-            active[count] = i
+        if rests[i] == 0 and C[i] > 0.0:
+            all_of_them[count] = i
             count += 1
-    largest, first, last, made = 0.0, -1.0, force[0], 0
-    visits = count + min(AGAIN * count, most) if longest > 0 else count
-    while 0 < count <= visits and last > CALM * first:
-        visits -= count
-        made += count
-        margin, last, left = EDGE * last if longest > 0 else np.inf, 0.0, 0
-        for p in range(count):
-            i = active[p]
+            if forces[i] > QUIET * last:
+                loud[some] = i
+                some += 1
+    largest, made, is_last = 0.0, 0, False
+    visits = min(AGAIN * count, most) if longest > 0 else 0
+    while not is_last:
+        is_last = not (0 < some <= visits - made and last > CALM * force[0])
+        which, some = (all_of_them, count) if is_last else (loud, some)
+        made += some
+        margin = EDGE * last if longest > 0 else np.inf
+        quiet, last, left = QUIET * last, 0.0, 0
+        for p in range(some):
+            i = which[p]
             h, calm = update(loss, panel, state, y, C, c, diagonal, offset, i, margin)
-            largest, last = max(largest, abs(h)), max(last, abs(h) * diagonal[i])
-            if not calm:
-                active[left] = i
+            off = abs(h) * diagonal[i]
+            largest, last = max(largest, abs(h)), max(last, off)
+            if is_last:
+                forces[i], rests[i] = off, longest if calm else 0
+            elif off > quiet:
+                loud[left] = i
                 left += 1
-            elif first < 0.0:
-                rests[i] = longest
-        count, first = left, last if first < 0.0 else first
-    force[0], force[1] = last, made
+        some = left
+    force[1], force[2] = max(force[1], last), made
     return largest
 
 
