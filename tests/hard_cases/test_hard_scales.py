@@ -69,7 +69,9 @@ def test_weights_of_every_size(loss, fit_intercept):
         loss, RBF(gamma=5.0)(data()[0]), targets(loss), sample_weight=w,
         fit_intercept=fit_intercept, tol=1e-6, time_limit=10,
     )  # fmt: skip
-    assert s.gap <= 1e-5 * s.primal
+    # A score is a floating-point number: the heaviest loss is known to an ulp of it, no better.
+    ulp = np.finfo(float).eps * w.max() * np.abs(s.fitted).max()
+    assert s.gap <= 1e-5 * s.primal + 2.0 * ulp
 
 
 @OFFSET

@@ -39,11 +39,11 @@ SWEEPS = 3  # of coordinate descent, at most, before the first proximal step
 LOOK = 4.0  # visits to all coordinates from one look at the pace of sweeps to the next
 EXPECTED = 30.0  # Newton steps, where the loss has kinks
 MAX_STEPS = 30  # proximal steps at one go
-GROWTH = 4.0  # of sigma, from one proximal step to the next
+GROWTH = 2.0  # of sigma, from one proximal step to the next, squared after an easy one
 SMOOTH = 1e6  # how much longer steps may be that the curvature of the loss itself keeps short
 FLAT = 0.01  # slopes of resolvents that only the curvature of the loss leaves
 SAMPLE = 1000  # coordinates that tell whether there is any
-INEXACT = 0.25  # below 1 inexact proximal steps converge
+INEXACT = 0.9  # below 1 inexact proximal steps converge
 MAX_FAILURES = 3  # proximal steps without progress
 MAX_NEWTON = 40  # Newton steps in one proximal step
 MAX_SEARCH = 30  # points on the line of one Newton step
@@ -67,6 +67,7 @@ class ProximalNewton:
         self.enough = 0.0  # of an error of the proximal problem
         # Where Newton's method ended last: a, its state, its scores and the offset.
         self.warm: tuple[Array, Array, Array, float] | None = None
+        self.newton_steps = 0  # that it took
         self.lower: Certificate  # the lowest primal at that end
 
     def start(self, at: Certificate) -> None:
@@ -95,7 +96,7 @@ class ProximalNewton:
             higher, gap = new.dual - at.dual, at.primal - at.dual
             calmer = abs(higher) <= at.floor and residual < 0.9 * self.residual
             closer = gap > at.floor and new.primal - new.dual < 0.5 * gap
-            self.sigma *= GROWTH
+            self.sigma *= GROWTH if self.newton_steps > 1 else GROWTH**2
             if higher > at.floor or calmer or closer:
                 self.residual = residual
                 return new
@@ -155,7 +156,7 @@ class ProximalNewton:
             t, c, slopes = self._search(centre, c, z, b, move, rise, bend)
             a, z, b = a + t * move.coef, z + t * move.scores, b + t * move.intercept
             state = state + t * move.state
-        self.warm = a, state, z, b
+        self.warm, self.newton_steps = (a, state, z, b), k
         coef, _ = problem.resolvent_step(self.j, a, z, b)
         new = problem.certify(self.j, coef, gram.product(coef[None])[0])
         # phi is near F, so that a has a far lower primal than its response, which has the dual. But
