@@ -15,7 +15,7 @@ from resolvent.solvers.iterate import Point, Steps
 
 Order = NDArray[np.int64]
 RULES = ("permuted", "cyclic", "aitken")
-LONGEST_REST = 4
+REST = 4  # sweeps, and four times as many where a coordinate is far from its next move
 GROUP = 16
 LARGE = 10_000
 WORTH_THREADS = 100_000  # multiply-adds of a sweep
@@ -39,7 +39,7 @@ def coordinate_descent(
     Where the loss couples the columns of a sample, their coefficients are updated together, which
     is still exact: the rows of K are the same for all of them.
 
-    With `shrink`, coordinates that rest are visited less often, but at least once in LONGEST_REST
+    With `shrink`, coordinates that rest are visited less often, but at least once in four times REST
     sweeps and the next, so that the rule stays essentially cyclic, and those that move more often.
     Several problems on one kernel are swept in threads.
     """
@@ -59,7 +59,7 @@ def coordinate_descent(
         if problem.fit_intercept:
             offset[:, :, 2] = OFFSET_STEP * (gram.trace / gram.n or 1.0)
         used, rests = problem.C > 0.0, np.zeros((problem.m, gram.n), np.uint8)
-        longest = LONGEST_REST if shrink else 0
+        longest = REST if shrink else 0
         # Largest force of the sweep before, of this one, and visits; force on each coordinate.
         force, forces = np.full((problem.m, 3), np.inf), np.zeros((problem.m, gram.n))
         largest = np.zeros(problem.m)
