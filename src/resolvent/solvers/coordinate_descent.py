@@ -39,8 +39,8 @@ def coordinate_descent(
     Where the loss couples the columns of a sample, their coefficients are updated together, which
     is still exact: the rows of K are the same for all of them.
 
-    With `shrink`, coordinates that rest are visited less often, but at least once in four times REST
-    sweeps and the next, so that the rule stays essentially cyclic, and those that move more often.
+    With `shrink`, coordinates that rest are visited less often, each at least once in 4 REST + 1
+    sweeps, so that the rule stays essentially cyclic, and those that move more often.
     Several problems on one kernel are swept in threads.
     """
     if problem.couples == "samples":
