@@ -1,6 +1,7 @@
 """The machinery of the benchmarks, at toy size: no test here looks at a clock."""
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -128,6 +129,8 @@ def test_table_end_to_end(folder, monkeypatch, capsys):
     peers = "scikit-learn", "ThunderSVM"
     table = Table("Toy", cells, peers, compare=("scikit-learn",), curves=True)
     monkeypatch.setitem(tables.TABLES, "svm", table)
+    monkeypatch.setitem(sys.modules, "thundersvm", None)  # as if it were not installed
+    monkeypatch.delitem(sys.modules, "benchmarks.solvers.thundersvm", raising=False)
     # A process for each run is what takes the time here; the runs themselves are real.
     monkeypatch.setattr(command, "measure", lambda *task, rows=None: in_this_process(*task))
     monkeypatch.setattr(measure, "REPEATS", 1)

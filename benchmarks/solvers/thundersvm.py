@@ -1,9 +1,6 @@
-"""ThunderSVM on the CPU.
+"""ThunderSVM on the CPU (package thundersvm-cpu; thundersvm needs CUDA 9 to load)."""
 
-The wheel of the package index needs CUDA 9 to load, even to run on the CPU, and is skipped
-elsewhere; build ThunderSVM from source with -DUSE_CUDA=OFF to have it here.
-"""
-
+import numpy as np
 from thundersvm import SVC, SVR
 
 from benchmarks.solvers import EstimatorSolver
@@ -11,12 +8,22 @@ from benchmarks.solvers import EstimatorSolver
 
 class Solver(EstimatorSolver):
     name = "ThunderSVM"
-    requirements = ("thundersvm",)
+    requirements = ("thundersvm-cpu",)
 
-    def skip(self, kernel, loss, **objective):
-        known = kernel == "rbf" and loss in ("hinge", "epsilon_insensitive")
-        return None if known else f"has no {loss} loss with the {kernel} kernel"
+    def skip(self, kernel, loss, y, **objective):
+        if kernel != "rbf" or loss not in ("hinge", "epsilon_insensitive"):
+            return f"has no {loss} loss with the {kernel} kernel"
+        several = loss == "hinge" and len(np.unique(y)) > 2
+        return "has an order of its own for the pairs of several classes" if several else None
 
     def estimator(self, loss, kernel, C, gamma, epsilon, fit_intercept):
         settings = {"C": C, "gamma": gamma, "tol": self.tol, "max_mem_size": self.memory}
         return SVC(**settings) if loss == "hinge" else SVR(epsilon=epsilon, **settings)
+
+    def get_result(self):
+        """Coefficients and offset: it subtracts its intercept, and is for the class met first."""
+        result = super().get_result()
+        coef, offset = result["coef"], -result["intercept"]
+        if self.objective["loss"] == "hinge" and self.y[0] == min(self.y):
+            coef, offset = -coef, -offset
+        return {"coef": coef, "intercept": offset}
