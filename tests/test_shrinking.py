@@ -120,8 +120,8 @@ def test_what_is_near_its_next_move_does_not_rest():
     far = bound & (margin > loops.EDGE * force)
     assert 0 < far.sum() < bound.sum()
     assert ((rests > 0) == far)[sure].all()
-    farther = bound & (margin > loops.FAR * loops.EDGE * force)
-    sure &= np.abs(margin - loops.FAR * loops.EDGE * force) > 1e-6
+    farther = bound & (margin > loops.FARTHER * loops.EDGE * force)
+    sure &= np.abs(margin - loops.FARTHER * loops.EDGE * force) > 1e-6
     assert ((rests == 12) == farther)[sure].all()
 
 

@@ -8,6 +8,8 @@ import numpy as np
 
 from resolvent._threads import run
 from resolvent.grams.linear import LinearGram
+from resolvent.grams.panels import add_scores
+from resolvent.grams.rows import scratch
 from resolvent.kernels import Kernel, Points
 
 TILE_ROWS, TILE_COLUMNS = 512, 1024
@@ -56,15 +58,21 @@ class Expansion:
         # columns are zero.
         columns = [np.flatnonzero(self.coef[tile].any(axis=0)) for tile in tiles]
         support = [
-            (reference.take(tile), here, self.coef[tile][:, here])
+            (reference.take(tile), here, np.asfortranarray(self.coef[tile][:, here]))
             for tile, here in zip(tiles, columns, strict=True)
         ]
+        kernel = self.kernel
 
         def add(start: int) -> None:
             rows = slice(start, start + TILE_ROWS)
-            a, part = points.take(rows), scores[rows]
+            a = points.take(rows)
             for b, here, coef in support:
-                part[:, here] += self.kernel.evaluate(a, b) @ coef  # type: ignore[union-attr]
+                tile = scratch(len(a), len(b), reference.dtype)
+                kernel.evaluate(a, b, tile)
+                if len(here) == 1:
+                    add_scores(tile, coef[:, 0], scores, start, here[0])
+                else:  # then a copy of the tile in the precision of the coefficients is worth it
+                    scores[rows, here] += tile @ coef
 
         items = [(start,) for start in range(0, n, TILE_ROWS)]
         run(add, items, self.kernel.parallel)

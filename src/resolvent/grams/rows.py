@@ -173,7 +173,7 @@ def _check_symmetric(K: np.ndarray, largest: float) -> None:
 _memory = local()
 
 
-def _scratch(rows: int, columns: int, dtype: np.dtype[Any]) -> np.ndarray:
+def scratch(rows: int, columns: int, dtype: np.dtype[Any]) -> np.ndarray:
     """Give this thread its array for one tile: memory that is used again stays in the cache.
 
     It is good until the next call.
@@ -373,7 +373,7 @@ class ComputedGram(RowGram):
 
         first, last = int(where[0]), int(where[-1])
         in_place = len(b) == out.shape[1] and last - first < len(where) and out.dtype == self.dtype
-        tile = out[first : last + 1] if in_place else _scratch(len(a), len(b), self.dtype)
+        tile = out[first : last + 1] if in_place else scratch(len(a), len(b), self.dtype)
         with np.errstate(over="ignore", invalid="ignore"):
             self.kernel.evaluate(a, b, tile)
             finite = self.kernel.bounded or np.isfinite(tile.sum()) or np.isfinite(tile).all()

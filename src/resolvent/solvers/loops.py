@@ -38,7 +38,7 @@ PATIENCE = 3  # turns of regula falsi before a bisection
 AGAIN = 4  # visits to a few coordinates, for each visit of a sweep
 CALM = 0.5  # to which share of it the force of a sweep is brought down before the next
 EDGE = 0.3  # of the force: how far from its next move a coordinate may rest
-FAR = 30.0  # times farther, and it may rest longer
+FARTHER = 30.0  # times that, and it may rest longer
 QUIET = 0.01  # of the force: who was off by less is not among the few
 
 
@@ -75,7 +75,7 @@ def update(
     """Equation (13) of the paper for one coordinate; return by how much it moved.
 
     And whether it rests: it would not have moved either had its score been `margin` more or less;
-    2 if FAR margins would not have moved it.
+    2 if FARTHER margins would not have moved it.
     """
     k = diagonal[i] + offset[2]
     s = dot(panel, state, i) + offset[0] + offset[2] * offset[1]
@@ -91,7 +91,7 @@ def update(
             resolvent(loss, y[i], v - beside, a) == u == resolvent(loss, y[i], v + beside, a)
         ):
             rests += 1
-            beside *= FAR
+            beside *= FARTHER
     elif h != 0.0:
         axpy(panel, state, i, h)
         c[i] = new  # c[i] + h might miss a bound by rounding
@@ -127,7 +127,7 @@ def sweep(
     AGAIN visits for each of the sweep and `most` in all, until the force is CALM times what it was.
     Then all are. One that is EDGE times the largest force away from its next move, at a bound of
     the dual as a rule, is left out of the next `longest` sweeps, or four times as many if it is
-    still FAR times farther away; `rests` counts them.
+    FARTHER times that away; `rests` counts them.
 
     ``force`` is the largest force in the sweep before, that in this sweep so far, and the number of
     visits.
