@@ -295,7 +295,7 @@ def curves(panel, table, runs):
     best = optimum(runs)
     done = finished(runs)
     courses = [
-        run["history"] for (name, _), run in done.items() if name == OURS and "history" in run
+        run["history"] for (name, _), run in done.items() if name == OURS and run.get("history")
     ]
     if courses:
         course = min(courses, key=lambda h: h[-1][1])

@@ -124,6 +124,18 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def test_problems_solved_one_by_one_have_no_course_in_common():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((120, 2)), rng.integers(6, size=120)
+    solver = solvers.make("resolvent")
+    told = Objective("hinge", 1.0, "rbf", True, 0.1)
+    told.set_data(X, y, X, y)
+    solver.set_objective(**told.get_objective(), tol=None, memory=100)
+    solver.run()
+    assert solver.certificate()["history"] == []
+    assert solver.certificate()["claimed"] == pytest.approx(solver.model.objective_.sum())
+
+
 def test_table_end_to_end(folder, monkeypatch, capsys):
     cells = Cell("ijcnn1", 150, "hinge", 1.0), Cell("letter", 150, "hinge", 1.0)
     peers = "scikit-learn", "ThunderSVM"

@@ -58,9 +58,14 @@ class Solver(EstimatorSolver):
         )
 
     def certificate(self):
-        """Lower bound and history, summed over the problems."""
+        """Lower bound and history, summed over the problems.
+
+        Problems that are solved one by one, each with its own history, have none in common.
+        """
         model = self.model
-        history = [[r.seconds, float(np.sum(r.primal))] for r in model.history_]
+        together = np.size(model.objective_) == np.size(model.history_[0].primal)
+        records = model.history_ if together else []
+        history = [[r.seconds, float(np.sum(r.primal))] for r in records]
         return {
             "status": str(model.status_),
             "claimed": float(np.sum(model.objective_)),
