@@ -274,6 +274,7 @@ def plot(path, table, results):
         curves(panel, table, runs)
         panel.set_title(cell.label(table.cells), fontsize=10)
         panel.set(xscale="log", yscale="log", ylim=(FLOOR / 2, 2))
+        panel.xaxis.set_minor_formatter("")  # they would run into each other
         panel.grid(alpha=0.3)
     for panel in panels[len(results) :]:
         panel.remove()
