@@ -58,7 +58,7 @@ class Expansion:
         # columns are zero.
         columns = [np.flatnonzero(self.coef[tile].any(axis=0)) for tile in tiles]
         support = [
-            (reference.take(tile), here, np.asfortranarray(self.coef[tile][:, here]))
+            (reference.take(tile), here, self.coef[tile][:, here])
             for tile, here in zip(tiles, columns, strict=True)
         ]
         kernel = self.kernel
@@ -75,7 +75,7 @@ class Expansion:
                     scores[rows, here] += tile @ coef
 
         items = [(start,) for start in range(0, n, TILE_ROWS)]
-        run(add, items, self.kernel.parallel)
+        run(add, items, kernel.parallel)
         return scores
 
 

@@ -16,12 +16,13 @@ __all__ = [
     "add_squares",
     "fill_norms",
     "fill_scores",
+    "inner",
     "scaled_rows",
 ]
 
 
 @numba.njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc"})
-def _inner(row: np.ndarray, vector: np.ndarray) -> Any:
+def inner(row: np.ndarray, vector: np.ndarray) -> Any:
     """Inner product; that terms may be summed in any order makes it four times as fast."""
     total = 0.0
     for j in range(row.size):
@@ -44,7 +45,7 @@ class DenseFeatures(NamedTuple):
     X: np.ndarray
 
     def dot(self, state: Any, i: int) -> Any:
-        return _inner(self.X[i], state)
+        return inner(self.X[i], state)
 
     def axpy(self, state: Any, i: int, h: float) -> None:
         row = self.X[i]
@@ -55,7 +56,7 @@ class DenseFeatures(NamedTuple):
         return DenseFeatures(unowned(self.X))
 
     def norm(self, i: int) -> Any:
-        return _inner(self.X[i], self.X[i])
+        return inner(self.X[i], self.X[i])
 
     def gather(self, coef: Any, state: Any, start: int, stop: int) -> None:
         for i in range(start, stop):
@@ -84,7 +85,7 @@ class SparseFeatures(NamedTuple):
 
     def norm(self, i: int) -> Any:
         row = self.data[self.indptr[i] : self.indptr[i + 1]]
-        return _inner(row, row)
+        return inner(row, row)
 
     def gather(self, coef: Any, state: Any, start: int, stop: int) -> None:
         for i in range(start, stop):

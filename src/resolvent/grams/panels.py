@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from resolvent._jit import plain
+from resolvent.grams.features import inner
 
 __all__ = ["add_rows_part", "add_scores", "gather", "put"]
 
@@ -52,17 +52,8 @@ def put(tile: Any, out: Any, where: Any, left: int) -> None:
             target[q] = source[q]
 
 
-@numba.njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc"})
-def _inner(row: Any, coef: np.ndarray) -> float:
-    """Inner product in float64, in any order, so that it is vectorised."""
-    total = 0.0
-    for j in range(row.size):
-        total += np.float64(row[j]) * coef[j]
-    return total
-
-
 @plain
 def add_scores(tile: Any, coef: np.ndarray, scores: np.ndarray, start: int, column: int) -> None:
     """Add tile @ coef to a column of scores, from the row `start` on, without a copy in float64."""
     for p in range(len(tile)):
-        scores[start + p, column] += _inner(tile[p], coef)
+        scores[start + p, column] += inner(tile[p], coef)
