@@ -9,10 +9,11 @@ import numpy as np
 from resolvent._threads import run
 from resolvent.grams.linear import LinearGram
 from resolvent.grams.panels import add_scores
-from resolvent.grams.rows import scratch
+from resolvent.grams.rows import WIDE, scratch
 from resolvent.kernels import Kernel, Points
 
-TILE_ROWS, TILE_COLUMNS = 512, 1024
+TILE, WIDE_TILE = (512, 1024), (1280, 2048)  # rows and columns
+PARTS = 4  # into a multiple of which rows are cut, so that threads have the same work
 
 
 def take_rows(X: Any, index: np.ndarray) -> Any:
@@ -52,8 +53,9 @@ class Expansion:
             return scores
         reference = Points(self.rows, numeric=self.kernel.numeric)
         points = reference.like(X)
-        starts = range(0, len(reference), TILE_COLUMNS)
-        tiles = [slice(start, start + TILE_COLUMNS) for start in starts]
+        most_rows, most_columns = WIDE_TILE if reference.width > WIDE else TILE
+        starts = range(0, len(reference), most_columns)
+        tiles = [slice(start, start + most_columns) for start in starts]
         # Of one-vs-one problems each support vector is in few: class by class, most of a tile's
         # columns are zero.
         columns = [np.flatnonzero(self.coef[tile].any(axis=0)) for tile in tiles]
@@ -61,10 +63,10 @@ class Expansion:
             (reference.take(tile), here, self.coef[tile][:, here])
             for tile, here in zip(tiles, columns, strict=True)
         ]
-        kernel = self.kernel
+        kernel, step = self.kernel, -(-n // (PARTS * -(-n // (PARTS * most_rows))))
 
         def add(start: int) -> None:
-            rows = slice(start, start + TILE_ROWS)
+            rows = slice(start, start + step)
             a = points.take(rows)
             for b, here, coef in support:
                 tile = scratch(len(a), len(b), reference.dtype)
@@ -74,8 +76,7 @@ class Expansion:
                 else:  # then a copy of the tile in the precision of the coefficients is worth it
                     scores[rows, here] += tile @ coef
 
-        items = [(start,) for start in range(0, n, TILE_ROWS)]
-        run(add, items, kernel.parallel)
+        run(add, [(start,) for start in range(0, n, step)], kernel.parallel)
         return scores
 
 

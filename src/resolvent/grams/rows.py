@@ -23,6 +23,8 @@ __all__ = ["ComputedGram", "DenseGram", "RowGram", "StoredGram"]
 # small enough that the passes over a tile find it in the cache and Ctrl-C need not wait.
 TILE_ROWS = 256
 TILE_COLUMNS = 2048
+WIDE = 256  # columns of data from which products are dear: see `tile_rows`
+LONG = 1 << 20  # elements of data in the rows of a tile, at most, unless they are TILE_ROWS
 
 # Rows that a gram must be able to hold for its computation to make sense.
 LEAST_ROWS = 16
@@ -168,6 +170,13 @@ def _check_symmetric(K: np.ndarray, largest: float) -> None:
                 f"K is not symmetric: K[{i}, {j}] = {K[i, j]:.9g} but K[{j}, {i}] = {K[j, i]:.9g}. "
                 "If the difference is harmless, pass (K + K.T) / 2."
             )
+
+
+def tile_rows(points: Points) -> int:
+    """Rows of a tile: more where data are wide, since BLAS packs the columns anew for each tile."""
+    if points.width <= WIDE:
+        return TILE_ROWS
+    return max(TILE_ROWS, min(4 * TILE_ROWS, LONG // points.width))
 
 
 _memory = local()
@@ -356,9 +365,9 @@ class ComputedGram(RowGram):
         self, index: np.ndarray, tiles: list[Points], out: np.ndarray, where: np.ndarray
     ) -> None:
         """Kernel values between some points and those of the tiles, into out[where], in order."""
-        items = []
-        for start in range(0, len(index), TILE_ROWS):
-            part = slice(start, start + TILE_ROWS)
+        items, step = [], tile_rows(self.points)
+        for start in range(0, len(index), step):
+            part = slice(start, start + step)
             a = self.points.take(index[part])
             left = 0
             for b in tiles:

@@ -214,6 +214,11 @@ class Points:
         return self._frame.dtype
 
     @property
+    def width(self) -> int:
+        """Columns of dense rows, which is what a product of them costs; 0 for others."""
+        return 0 if self._frame.centre is None else int(self.values.shape[1])
+
+    @property
     def _sparse(self) -> bool:
         return bool(sparse.issparse(self.values))
 
