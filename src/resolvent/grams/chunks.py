@@ -14,6 +14,7 @@ __all__ = ["CHUNK", "RowChunk", "RowPanel", "add_product", "add_rows", "square"]
 CHUNK = 256  # coordinates whose updates go to all scores together
 ALONE = 100_000  # multiply-adds that are not worth another thread
 TILE = 1 << 19  # elements of rows that one thread takes at a time
+GATHERED = 1 << 15  # elements that it gathers at a time: it waits for memory at each line of them
 
 
 class RowPanel(NamedTuple):
@@ -69,7 +70,7 @@ def square(rows: np.ndarray, where: np.ndarray, columns: np.ndarray) -> np.ndarr
     from resolvent.grams.panels import gather  # here, because it imports Numba
 
     result = np.empty((len(where), len(columns)), rows.dtype)
-    step = max(1, TILE // max(1, len(columns)))
+    step = max(1, GATHERED // max(1, len(columns)))
     parts = (slice(s, s + step) for s in range(0, len(where), step))
     run(gather, [(rows, where[p], columns, result[p]) for p in parts], parallel=True)
     return result
