@@ -326,11 +326,12 @@ class Problem:
         The best offset is sought from `near` on, up to `rough` in the primal. The dual bound holds
         only where the coefficients sum to zero, so they are made to; unless `exact`, only for that
         bound and without a product with K: the trace is above its norm, and the change is small.
+        If `exact` it is their scores that count, which are computed, and those given may be rough.
         """
         b: Any = 0.0
         balanced = coef
         if self.fit_intercept:
-            if self._imbalance(coef) > 1e-12:
+            if not self.is_balanced(coef):
                 balanced, _ = self.resolvent_step(j, coef, scores, near)
             if exact and balanced is not coef:
                 coef, scores = balanced, self.gram.product(balanced[None])[0]
@@ -341,15 +342,20 @@ class Problem:
             square = float(coef @ scores)
             change = balanced - coef
             products = 2.0 * products - square + self.gram.trace * float(change @ change)
-        with np.errstate(over="ignore"):  # on a K that is no kernel they may grow for ever
-            noise = self.gram.noise * float(coef**2 @ self.gram.diagonal)
-        floor = 64 * EPS * size + noise
+        floor = 64 * EPS * size
+        if self.gram.noise > 0.0:
+            with np.errstate(over="ignore"):  # on a K that is no kernel they may grow for ever
+                floor += self.gram.noise * float(coef**2 @ self.gram.diagonal)
         floor = floor if np.isfinite(floor) else 0.0  # an infinite objective is not rounding
         # To rounding sum(c) = 0; what is left of it costs the bound b sum(c), to first order.
         dual = -conjugates - 0.5 * products - self.left_over(balanced, b)
         if self.fit_intercept and self._imbalance(balanced) > 1e-9:
             dual = -np.inf  # no offset balances them: they prove nothing
         return Certificate(coef, scores, b, losses + 0.5 * square, dual, floor)
+
+    def is_balanced(self, coef: Array) -> bool:
+        """Whether coefficients sum to zero up to rounding, or need not without an offset."""
+        return not self.fit_intercept or self._imbalance(coef) <= 1e-12
 
     def _imbalance(self, coef: Array) -> float:
         """How far coefficients are from a sum of zero, in units of their size."""

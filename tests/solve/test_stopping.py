@@ -9,7 +9,8 @@ import pytest
 from problems import ALL, BOTH, OFFSET, N, points, rbf, scale, targets
 from sklearn.exceptions import ConvergenceWarning
 
-from resolvent import Status, solve
+from resolvent import Status, gram, solve
+from resolvent.solvers import newton
 
 
 @BOTH
@@ -136,3 +137,16 @@ def test_max_iter_of_one_is_one_sweep():
         c[i] = (y[i] - K[i] @ c + K[i, i] * c[i]) / (K[i, i] + 1.0)
     assert s.n_iter == 1
     assert np.allclose(s.coef, c, rtol=1e-13)
+
+
+def test_the_last_certificate_takes_one_product(monkeypatch):
+    """Sweeps leave coefficients that do not sum to zero: the scores of balanced ones will do."""
+    K, y = gram(points(), "rbf", gamma=0.5), targets("logistic")
+    states, state = [], K.state
+    monkeypatch.setattr(K, "state", lambda c: states.append(c.any()) or state(c))
+    monkeypatch.setattr(newton, "TRIFLE", 0.0)  # as where products are dear
+    s = solve("logistic", K, y, 2.0, fit_intercept=True, rule="cyclic", accelerate=False)
+    assert s.status == Status.CONVERGED
+    assert states == [False, True]  # where it starts, and the last
+    assert abs(s.coef.sum()) <= 1e-12 * np.abs(s.coef).sum()
+    np.testing.assert_allclose(s.fitted - s.intercept, state(s.coef[None])[0], atol=1e-12)

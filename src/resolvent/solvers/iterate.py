@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -195,7 +195,7 @@ class Run:
         """Certify the running problems, finish by Newton where due, and record.
 
         On the way the state will do as the solver has kept it up to date, and an offset that is
-        nearly the best. Before a problem counts as done its offset is found exactly, and its state
+        nearly the best. Before a problem counts as done its offset is found exactly, and its scores
         computed `afresh` from the coefficients unless rows of K would have to be computed again.
         """
         began, self.certified_at = self.clock.seconds, self.n_iter
@@ -210,13 +210,22 @@ class Run:
             if len(done):
                 at_hand = not self.problem.gram.recomputes(self.point.coef[done])
                 self._see(done, at_hand, True, polish=False)
+                if at_hand:
+                    self.refresh(j for j in done if self.verdict(j, largest[j]) is None)
         self._record(largest)
+
+    def refresh(self, which: Iterable[np.intp]) -> None:
+        """Compute states from the coefficients, from which they may differ by rounding."""
+        index = list(which)
+        if index:
+            self.point.state[index] = self.problem.gram.state(self.point.coef[index])
 
     def _see(self, which: NDArray[np.intp], afresh: bool, exact_offset: bool, polish: bool) -> None:
         problem, point = self.problem, self.point
         unknown = np.array([j for j in which if j not in point.found], np.intp)
-        if afresh and len(unknown):
-            point.state[unknown] = problem.gram.state(point.coef[unknown])
+        if afresh:
+            # Where coefficients are balanced first, it is the scores of the result that are needed.
+            self.refresh(j for j in unknown if problem.is_balanced(point.coef[j]))
         scores = dict(zip(unknown, problem.gram.scores(point.state[unknown]), strict=True))
         for j in which:
             best = self.best[j]
@@ -406,6 +415,7 @@ def iterate(
         if on_interrupt == "raise" or not run.history:
             raise
         if run.seconds_afresh < 0.2:  # the state may be halfway through an update
+            run.refresh(point.running)
             run.certify(largest, polish=False, afresh=True)
         run.stop_all(Status.INTERRUPTED)
     solution = run.solution()
