@@ -138,3 +138,22 @@ def test_coefficients_at_their_bounds_are_there_exactly(loss):
         at_bound = np.isclose(np.abs(coef), C, rtol=1e-12, atol=0.0)
         assert np.count_nonzero(at_bound) > N // 2
         assert (np.abs(coef) == C)[at_bound].all()
+
+
+@pytest.mark.parametrize("running", [[0], [1], [0, 2], [0, 1, 2]])
+def test_who_is_awake(running):
+    rng = np.random.default_rng(len(running))
+    rests = rng.integers(0, 3, (3, N)).astype(np.uint8)
+    used = rng.random((3, N)) < 0.8
+    rests[1], used[1, :5] = 0, False  # nobody rests there
+    before, some_rest, awake = rests.copy(), np.ones(3, bool), np.empty(N, np.int64)
+    count = loops.wake(np.array(running), used, rests, some_rest, awake)
+    expected = ((before == 0) & used)[running].any(axis=0)
+    assert 0 < expected.sum() < N
+    assert awake[:count].tolist() == np.flatnonzero(expected).tolist()
+    for j in range(3):
+        if j in running:
+            assert some_rest[j] == before[j].any()
+            assert (rests[j] == np.maximum(before[j], 1) - 1).all()
+        else:
+            assert (rests[j] == before[j]).all()

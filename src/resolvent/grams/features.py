@@ -102,9 +102,9 @@ gather = generic("gather")
 
 
 @compiled
-def fill_norms(panel: Any, out: np.ndarray) -> None:
-    """Squared norms of all rows."""
-    for i in range(len(out)):
+def fill_norms(panel: Any, out: np.ndarray, start: int, stop: int) -> None:
+    """Squared norms of the rows from `start` to `stop`."""
+    for i in range(start, stop):
         out[i] = norm(panel, i)
 
 

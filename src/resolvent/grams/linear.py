@@ -59,7 +59,7 @@ class LinearGram(Gram):
             self.panel = DenseFeatures(read_only(self.X))
             self.row_cost = self.X.shape[1]
         norms = np.empty(self.n)
-        features.fill_norms(self.panel, norms)
+        self._run(features.fill_norms, [(self.panel, norms, *p) for p in self._parts(self.n)], 1)
         self.diagonal = checked_diagonal(norms)
 
     @property
@@ -77,6 +77,8 @@ class LinearGram(Gram):
 
     def state(self, coef: np.ndarray) -> np.ndarray:
         coef = np.ascontiguousarray(coef, np.float64)
+        if not coef.any():  # where a fit begins
+            return np.zeros((len(coef), self.columns))
         parts = self._parts(self.n)
         sums = np.zeros((len(coef), len(parts), self.columns))
         items = [
@@ -89,7 +91,7 @@ class LinearGram(Gram):
 
     def scores(self, state: np.ndarray) -> np.ndarray:
         state = np.ascontiguousarray(state, np.float64)
-        if not state.any():  # where a fit begins
+        if not state.any():
             return np.zeros((len(state), self.n))
         result = np.empty((len(state), self.n))
         items = [

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from resolvent._threads import run
 from resolvent.grams.base import CHUNK_WORK, Chunk
 from resolvent.problem import Array, Problem
+from resolvent.solvers import loops
 from resolvent.solvers.iterate import Point, Steps
 
 Order = NDArray[np.int64]
@@ -59,6 +60,7 @@ def coordinate_descent(
         if problem.fit_intercept:
             offset[:, :, 2] = OFFSET_STEP * (gram.trace / gram.n or 1.0)
         used, rests = problem.C > 0.0, np.zeros((problem.m, gram.n), np.uint8)
+        awake, some_rest = np.empty(gram.n, np.int64), np.zeros(problem.m, np.bool_)
         longest = REST if shrink else 0
         # Largest force of the sweep before, of this one, and visits; force on each coordinate.
         force, forces = np.full((problem.m, 3), np.inf), np.zeros((problem.m, gram.n))
@@ -75,15 +77,13 @@ def coordinate_descent(
         iteration = 0
         while True:
             running = point.running
-            awake = np.any((used & (rests == 0))[running], axis=0)
-            some_rest = rests.any(axis=1)
-            rests -= rests > 0
+            count = loops.wake(running, used, rests, some_rest, awake)
             force[:, 0], force[:, 1], largest[:] = force[:, 1], 0.0, 0.0
             for j in range(problem.m if problem.fit_intercept else 0):
                 offset[j, :, 0], offset[j, :, 1] = point.intercept[j], risk.totals(point.coef[j])
             coef = risk.columns(point.coef)
             states = point.state.reshape(len(coef), -1)
-            for chunk in gram.chunks(orders(iteration, awake)):
+            for chunk in gram.chunks(orders(iteration, awake[:count])):
                 here = chunk.enter(coef, states).reshape(problem.m, -1)
                 items = [(j, chunk, here[j]) for j in running]
                 run(sweep, items, parallel=len(chunk.part) * chunk.visit > WORTH_THREADS)
@@ -94,8 +94,7 @@ def coordinate_descent(
             iteration += 1
             # Nothing has moved, but were all asked? Next time they are.
             size = np.maximum(point.coef.max(axis=1), -point.coef.min(axis=1))
-            still = largest <= 1e-12 * size
-            asleep = still & some_rest
+            asleep = some_rest & (largest <= 1e-12 * size)
             rests[asleep], largest[asleep] = 0, np.inf
             # Coefficients may rest at their bounds while the offset still moves.
             drift = np.abs(offset[:, :, 1]).max(axis=1)
@@ -106,25 +105,24 @@ def coordinate_descent(
 
 def _orders(
     rule: Any, n: int, rng: np.random.Generator, group: int = 1
-) -> Callable[[int, NDArray[np.bool_]], Order]:
-    """Turn a rule into a function from the number of the sweep to the order of those awake.
+) -> Callable[[int, Order], Order]:
+    """Turn a rule into a function from the number of the sweep and those awake to their order.
 
     The permuted rule leaves `group` consecutive ones of them together.
     """
     if isinstance(rule, str) and rule == "permuted":
 
-        def permuted(_: int, awake: NDArray[np.bool_]) -> Order:
-            which = np.flatnonzero(awake)
-            left = len(which) % group
-            groups = which[left:].reshape(-1, group)
-            return np.concatenate([which[:left], groups[rng.permutation(len(groups))].ravel()])
+        def permuted(_: int, awake: Order) -> Order:
+            left = len(awake) % group
+            groups = awake[left:].reshape(-1, group)
+            return np.concatenate([awake[:left], groups[rng.permutation(len(groups))].ravel()])
 
         return permuted
     of_sweep = _fixed_orders(rule, n)
 
-    def order(sweep: int, awake: NDArray[np.bool_]) -> Order:
+    def order(sweep: int, awake: Order) -> Order:
         everyone = of_sweep(sweep)
-        return everyone if awake.all() else everyone[awake[everyone]]
+        return everyone if len(awake) == n else everyone[np.isin(everyone, awake)]
 
     return order
 

@@ -59,6 +59,35 @@ def total(loss: Any, y: Vector, C: Vector, c: Vector, z: Vector, b: float, alpha
     return result
 
 
+@plain
+def wake(
+    running: NDArray[np.intp],
+    used: NDArray[np.bool_],
+    rests: NDArray[np.uint8],
+    some_rest: NDArray[np.bool_],
+    awake: NDArray[np.int64],
+) -> int:
+    """Begin a sweep: put those that it visits in `awake`, and return how many they are.
+
+    `used` and `rests` have a row for each problem, of which some are `running`; who is awake in one
+    of them is visited. Whoever rests is one sweep nearer to being awake.
+    """
+    asleep = np.ones(len(awake), np.bool_)
+    for j in running:
+        its_rests, its_used, some = rests[j], used[j], False
+        for i in range(len(awake)):
+            rest = its_rests[i] > 0
+            asleep[i] &= rest | (not its_used[i])
+            some |= rest
+            its_rests[i] -= np.uint8(rest)
+        some_rest[j] = some
+    count = 0
+    for i in range(len(awake)):
+        awake[count] = i
+        count += not asleep[i]
+    return count
+
+
 @register_jitable(inline="always")  # a call, with all these arrays, would cost more than it does
 def update(
     loss: Any,
