@@ -157,15 +157,18 @@ def evaluate(loss, y, z, u, v, a, out):
         out[1, i] = _jit.conjugate(loss, y[i], u[i])
         out[2, i] = _jit.resolvent(loss, y[i], v[i], a[i])
         out[3, i] = _jit.slope(loss, y[i], v[i], a[i])
+        out[4, i], out[5, i] = _jit.response(loss, y[i], v[i], a[i])
 
 
 def both_ways(loss, y, z, u, v, a):
     """Value, conjugate, resolvent and slope, interpreted and compiled."""
     arguments = [np.array([float(x)]) for x in (y, z, u, v, a)]
-    plain, fast = np.full((4, 1), np.nan), np.full((4, 1), np.nan)
+    plain, fast = np.full((6, 1), np.nan), np.full((6, 1), np.nan)
     evaluate.py_func(loss, *(x.tolist() for x in arguments), plain)
     evaluate(loss, *arguments, fast)
-    return plain[:, 0].tolist(), fast[:, 0].tolist()
+    for found in (plain, fast):
+        assert (found[2:4] == found[4:]).all()  # resolvent and slope at once
+    return plain[:4, 0].tolist(), fast[:4, 0].tolist()
 
 
 @every_loss
@@ -205,7 +208,7 @@ def test_compiled_equals_python(loss):
     y = {"sign": np.sign, "nonnegative": np.abs}.get(getattr(loss, "targets", ""), np.array)(y)
     z = np.clip(z, -30, 30)
     u = np.array([loss.resolvent(*t) for t in zip(y.tolist(), v.tolist(), a.tolist(), strict=True)])
-    plain, fast = np.empty((4, n)), np.empty((4, n))
+    plain, fast = np.empty((6, n)), np.empty((6, n))
     evaluate.py_func(loss, *(x.tolist() for x in (y, z, u, v, a)), plain)
     evaluate(loss, y, z, u, v, a, fast)
     # FMA rounds a sum once where Python rounds twice: the difference is relative to its terms.

@@ -27,6 +27,7 @@ __all__ = [
     "inverse_link",
     "plain",
     "resolvent",
+    "response",
     "slope",
     "unowned",
     "value",
@@ -68,6 +69,7 @@ _root = register_jitable(_numeric.root_from(derivative, register_jitable(_numeri
 conjugate = generic("conjugate", _numeric.conjugate_from(value, derivative, _root))
 resolvent = generic("resolvent", _numeric.resolvent_from(derivative, _root))
 slope = generic("slope", _numeric.slope_from(resolvent))
+response = generic("response", _numeric.response_from(resolvent, slope))  # both
 
 inverse_link = generic("inverse_link")
 

@@ -119,3 +119,12 @@ def slope_from(resolvent: Scalar) -> Scalar:
         return min(max(rise / ((v + h) - (v - h)), 0.0), 1.0)
 
     return slope
+
+
+def response_from(resolvent: Scalar, slope: Scalar) -> Callable[..., tuple[float, float]]:
+    """Make the resolvent with its slope; a loss may have both for the price of one."""
+
+    def response(loss: Any, y: float, v: float, a: float) -> tuple[float, float]:
+        return resolvent(loss, y, v, a), slope(loss, y, v, a)
+
+    return response

@@ -13,7 +13,7 @@ A loss is a NamedTuple of its parameters with three methods of plain numbers, wh
 
 ``slope(y, v, a)``
     the derivative of the resolvent with respect to v, for Newton's method; optional, by default
-    from differences.
+    from differences. ``response(y, v, a)`` may give both where one follows from the other.
 
 A loss that gives ``value`` and ``derivative(y, z)`` alone gets the other two numerically. The
 class attributes ``targets`` ("real", "sign" or "nonnegative") and ``limits`` (intervals of the

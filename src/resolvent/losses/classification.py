@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from numba.extending import register_jitable
 
+from resolvent._jit import response
 from resolvent._numeric import EPS, ULPS
 from resolvent.losses.regression import clip
 
@@ -200,6 +201,9 @@ class Logistic(NamedTuple):
     def resolvent(self, y: float, v: float, a: float) -> float:
         return -y * short_of_one(y * v, a)
 
-    def slope(self, y: float, v: float, a: float) -> float:
+    def response(self, y: float, v: float, a: float) -> tuple[float, float]:
         p = short_of_one(y * v, a)
-        return p * (1.0 - p) / (a + p * (1.0 - p))
+        return -y * p, p * (1.0 - p) / (a + p * (1.0 - p))
+
+    def slope(self, y: float, v: float, a: float) -> float:
+        return response(self, y, v, a)[1]

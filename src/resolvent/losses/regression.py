@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from numba.extending import register_jitable
 
-from resolvent._jit import resolvent
+from resolvent._jit import resolvent, response
 from resolvent._numeric import ULPS
 
 INF = math.inf
@@ -325,6 +325,10 @@ class Poisson(NamedTuple):
         u = mean - y if mean + y <= abs(v) + abs(a * z) else v - a * z - a * step
         return max(u, -y)
 
+    def response(self, y: float, v: float, a: float) -> tuple[float, float]:
+        u = resolvent(self, y, v, a)
+        mean = max(u + y, 0.0)
+        return u, mean / (mean + a)
+
     def slope(self, y: float, v: float, a: float) -> float:
-        mean = max(resolvent(self, y, v, a) + y, 0.0)
-        return mean / (mean + a)
+        return response(self, y, v, a)[1]

@@ -23,7 +23,7 @@ from resolvent._jit import (
     inverse_link,
     plain,
     resolvent,
-    slope,
+    response,
     unowned,
     value,
 )
@@ -352,8 +352,8 @@ def proximal(
         if C[i] > 0.0:
             a = min(sigma / C[i], SHARP)
             v = a * s[i] - centre[i] / C[i]
-            c[i] = -C[i] * resolvent(loss, y[i], v, a)
-            slopes[i] = slope(loss, y[i], v, a)
+            u, slopes[i] = response(loss, y[i], v, a)
+            c[i] = -C[i] * u
 
 
 @compiled
