@@ -126,6 +126,10 @@ BROKEN = {
         ),
         ["derivative is not finite: derivative(-3, -3) = nan"],
     ),
+    "response without the slope": (
+        spoilt(response=lambda self, y, v, a: ((v - a * y) / (1.0 + a), 1.0)),
+        ["response is not resolvent and slope: response(-3, -30, "],
+    ),
     "conjugate of the wrong sign": (
         spoilt(conjugate=lambda self, y, u: u * y - 0.5 * u * u),
         ["conjugate is too small: Fenchel-Young says"],

@@ -220,15 +220,21 @@ def _resolvent(loss: Any, targets: list[float]) -> Iterator[str]:
 
 
 def _slope(loss: Any, targets: list[float]) -> Iterator[str]:
-    if "slope" not in vars(type(loss)):
+    if not {"slope", "response"} & vars(type(loss)).keys():
         return
     for y in targets:
         for a in STEPS:
             for v in (-30.0, -1.5, -0.4, 0.0, 0.3, 1.0, 20.0):
                 h = 1e-5 * (1.0 + abs(v))
-                left, u, right = (loss.resolvent(y, w, a) for w in (v - h, v, v + h))
+                left, u, right = (_jit.resolvent(loss, y, w, a) for w in (v - h, v, v + h))
                 sides = sorted([(u - left) / h, (right - u) / h])
-                s = loss.slope(y, v, a)
+                s = _jit.slope(loss, y, v, a)
+                first, second = _jit.response(loss, y, v, a)
+                if not max(abs(first - u), abs(second - s)) <= 1e-6 * (1.0 + abs(u)):
+                    yield (
+                        f"response is not resolvent and slope: response({y:g}, {v:g}, {a:g}) = "
+                        f"({first:g}, {second:g}), but these are {u:g} and {s:g}."
+                    )
                 if not sides[0] - 1e-3 <= s <= sides[1] + 1e-3:
                     yield (
                         f"slope is not the derivative of resolvent in v: slope({y:g}, {v:g}, "
