@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,9 @@ class Expansion:
             (reference.take(tile), here, self.coef[tile][:, here])
             for tile, here in zip(tiles, columns, strict=True)
         ]
-        kernel, step = self.kernel, -(-n // (PARTS * -(-n // (PARTS * most_rows))))
+        kernel = self.kernel
+        count = PARTS * math.ceil(n / (PARTS * most_rows))
+        step = math.ceil(n / count)
 
         def add(start: int) -> None:
             rows = slice(start, start + step)
