@@ -17,30 +17,34 @@ def wide(n, width=WIDTH):
     return np.random.default_rng(n).standard_normal((n, width)).astype(np.float32)
 
 
+def rows_of_tile(points):
+    return rows_module.tile_rows(points, rows_module.TILE_ROWS, 4 * rows_module.TILE_ROWS)
+
+
 def test_rows_of_a_tile(monkeypatch):
     least = rows_module.TILE_ROWS
     monkeypatch.setattr(rows_module, "LONG", 3 * least * 1000)
-    assert rows_module.tile_rows(Points(wide(4, rows_module.WIDE))) == least
-    assert rows_module.tile_rows(Points(wide(4, rows_module.WIDE + 1))) == 4 * least
-    assert rows_module.tile_rows(Points(wide(4, 1000))) == 3 * least
-    assert rows_module.tile_rows(Points(wide(4, 5000))) == least
-    assert rows_module.tile_rows(Points(sparse.csr_array(wide(4, 1000)))) == least
-    assert rows_module.tile_rows(Points(["one", "two"], np.float64, numeric=False)) == least
+    assert rows_of_tile(Points(wide(4, rows_module.WIDE))) == least
+    assert rows_of_tile(Points(wide(4, rows_module.WIDE + 1))) == 4 * least
+    assert rows_of_tile(Points(wide(4, 1000))) == 3 * least
+    assert rows_of_tile(Points(wide(4, 5000))) == least
+    assert rows_of_tile(Points(sparse.csr_array(wide(4, 1000)))) == least
+    assert rows_of_tile(Points(["one", "two"], np.float64, numeric=False)) == least
 
 
 def test_rows_are_those_of_the_matrix():
     X = wide(75)
     K = gram(X, KERNEL)
-    assert K.n > rows_module.tile_rows(K.points) > rows_module.TILE_ROWS
+    assert K.n > rows_of_tile(K.points) > rows_module.TILE_ROWS
     rows, slot = K.fetch(np.arange(1, 75))
     np.testing.assert_allclose(rows[slot[1:]], KERNEL(X)[1:], atol=1e-6)
 
 
 @pytest.mark.parametrize("n", [1, 3, 4, 5, 21, 40, 41])
-@pytest.mark.parametrize("name", ["TILE", "WIDE_TILE"])
-def test_predictions_by_tiles(name, n, monkeypatch):
-    monkeypatch.setattr(_expansion, name, (10, 7))
-    width = WIDTH if name == "WIDE_TILE" else 3
+@pytest.mark.parametrize("width", [3, WIDTH])
+def test_predictions_by_tiles(width, n, monkeypatch):
+    for name in ("TILE", "WIDE_TILE"):
+        monkeypatch.setattr(_expansion, name, (10, 7))
     X, new, kernel = wide(30, width), wide(n, width), RBF(1.0 / width)
     coef = np.random.default_rng(1).standard_normal((30, 2))
     scores = _expansion.Expansion(kernel, X, coef, np.array([0.5, -1.0]))(new)

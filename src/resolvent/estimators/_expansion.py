@@ -10,10 +10,10 @@ import numpy as np
 from resolvent._threads import run
 from resolvent.grams.linear import LinearGram
 from resolvent.grams.panels import add_scores
-from resolvent.grams.rows import WIDE, scratch
+from resolvent.grams.rows import WIDE, scratch, tile_rows
 from resolvent.kernels import Kernel, Points
 
-TILE, WIDE_TILE = (512, 1024), (1280, 2048)  # rows and columns
+TILE, WIDE_TILE = (512, 1024), (1280, 2048)  # rows, at most, and columns
 PARTS = 4  # into a multiple of which rows are cut, so that threads have the same work
 
 
@@ -54,7 +54,8 @@ class Expansion:
             return scores
         reference = Points(self.rows, numeric=self.kernel.numeric)
         points = reference.like(X)
-        most_rows, most_columns = WIDE_TILE if reference.width > WIDE else TILE
+        most_rows = tile_rows(reference, TILE[0], WIDE_TILE[0])
+        most_columns = (WIDE_TILE if reference.width > WIDE else TILE)[1]
         starts = range(0, len(reference), most_columns)
         tiles = [slice(start, start + most_columns) for start in starts]
         # Of one-vs-one problems each support vector is in few: class by class, most of a tile's

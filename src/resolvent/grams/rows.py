@@ -24,7 +24,7 @@ __all__ = ["ComputedGram", "DenseGram", "RowGram", "StoredGram"]
 TILE_ROWS = 256
 TILE_COLUMNS = 2048
 WIDE = 256  # columns of data from which products are dear: see `tile_rows`
-LONG = 1 << 20  # elements of data in the rows of a tile, at most, unless they are TILE_ROWS
+LONG = 1 << 20  # elements of data in the rows of a tile that has more of them for that
 
 # Rows that a gram must be able to hold for its computation to make sense.
 LEAST_ROWS = 16
@@ -172,11 +172,9 @@ def _check_symmetric(K: np.ndarray, largest: float) -> None:
             )
 
 
-def tile_rows(points: Points) -> int:
+def tile_rows(points: Points, least: int, most: int) -> int:
     """Rows of a tile: more where data are wide, since BLAS packs the columns anew for each tile."""
-    if points.width <= WIDE:
-        return TILE_ROWS
-    return max(TILE_ROWS, min(4 * TILE_ROWS, LONG // points.width))
+    return least if points.width <= WIDE else max(least, min(most, LONG // points.width))
 
 
 _memory = local()
@@ -365,7 +363,7 @@ class ComputedGram(RowGram):
         self, index: np.ndarray, tiles: list[Points], out: np.ndarray, where: np.ndarray
     ) -> None:
         """Kernel values between some points and those of the tiles, into out[where], in order."""
-        items, step = [], tile_rows(self.points)
+        items, step = [], tile_rows(self.points, TILE_ROWS, 4 * TILE_ROWS)
         for start in range(0, len(index), step):
             part = slice(start, start + step)
             a = self.points.take(index[part])

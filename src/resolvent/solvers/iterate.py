@@ -415,7 +415,7 @@ def iterate(
         if on_interrupt == "raise" or not run.history:
             raise
         if run.seconds_afresh < 0.2:  # the state may be halfway through an update
-            run.refresh(point.running)
+            run.refresh(j for j in point.running if not problem.is_balanced(point.coef[j]))
             run.certify(largest, polish=False, afresh=True)
         run.stop_all(Status.INTERRUPTED)
     solution = run.solution()
