@@ -8,7 +8,7 @@ WORKERS ?= auto
 PINS    ?=# further requirements, such as versions to test with: make unit PINS="scikit-learn==1.6.1"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint types unit format clean distclean
+.PHONY: help demo test bench lint types unit dropin campaign faults files soak format clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -35,6 +35,21 @@ types: $(STAMP)  ## mypy on src
 
 unit: $(STAMP)  ## the tests alone (WORKERS=2 for two processes)
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+campaign: $(STAMP)  ## search for wrong answers at random (MINUTES=30, SEED=1)
+	$(BIN)/python -m tests.campaign --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED))
+
+faults: $(STAMP)  ## Ctrl-C at random moments, memory measured (MINUTES=10)
+	$(BIN)/python -m tests.campaign.faults --minutes $(or $(MINUTES),10)
+
+files: $(STAMP)  ## damaged model files and data files (MINUTES=10, SEED=1)
+	$(BIN)/python -m tests.campaign.files --seconds $$((60 * $(or $(MINUTES),10))) $(if $(SEED),--seed $(SEED))
+
+soak: $(STAMP)  ## random fits in one process, whose memory must stay flat (MINUTES=60)
+	$(BIN)/python -m tests.campaign.soak --minutes $(or $(MINUTES),60)
+
+dropin: $(STAMP)  ## scikit-learn's own tests of the classes that have its names (also part of unit)
+	$(BIN)/python -m pytest tests/dropin -n $(WORKERS)
 
 format: $(STAMP)  ## apply ruff's fixes and formatting
 	$(BIN)/ruff check --fix .

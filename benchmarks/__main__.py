@@ -6,16 +6,21 @@ interrupted table goes on where it was.
 
 import argparse
 import json
+import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import kernel_rows, machine, report, startup
+from benchmarks import compare, kernel_rows, machine, report, small, startup
 from benchmarks.datasets import UnavailableError
 from benchmarks.measure import measure, prepare
 from benchmarks.tables import SLOW, TABLES
 
 RESULTS = Path(__file__).resolve().parent / "results"
-OTHERS = {"startup": startup.write, "kernel_rows": kernel_rows.write}  # tables of other kinds
+OTHERS = {
+    "startup": startup.write,
+    "kernel_rows": kernel_rows.write,
+    "small": small.write,
+}  # tables of other kinds
 LADDER = 1e-2, 1e-3, 1e-4, 1e-5, 1e-6  # our tolerances, until the objective is a peer's
 CURVE = 1e-1, 1e-2, 1e-4  # the peers' tolerances for the pictures, beside their default
 TO_COMPILE = 300  # rows
@@ -99,6 +104,9 @@ def run_cell(table, cell, runs):
 
 
 def main(arguments=None):
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["compare"]:
+        return compare.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     names = [*TABLES, *OTHERS]
     parser.add_argument("tables", nargs="*", help=f"of {', '.join(names)}; all but large without")
@@ -128,6 +136,7 @@ def main(arguments=None):
             if options.rows:
                 table = table.capped(options.rows)
             run_one(name, table, options, folder)
+    return None
 
 
 def run_one(name, table, options, folder):

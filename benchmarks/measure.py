@@ -71,9 +71,9 @@ def sparse_part(z, part):
     return sp.csr_matrix(fields, shape=tuple(z[f"{part}.shape"]))
 
 
-def measure(cell, solver, tol, path, limit, rows=None):
-    """Run `child` on a cell; a dictionary of what it found, or of why it did not."""
-    task = {
+def task_of(cell, solver, tol, path, rows=None):
+    """What a process of its own is told; of the data it takes the first `rows`."""
+    return {
         "objective": cell.objective(),
         "solver": solver,
         "tol": tol,
@@ -81,6 +81,11 @@ def measure(cell, solver, tol, path, limit, rows=None):
         "path": str(path),
         "rows": rows,
     }
+
+
+def measure(cell, solver, tol, path, limit, rows=None):
+    """Run `child` on a cell; a dictionary of what it found, or of why it did not."""
+    task = task_of(cell, solver, tol, path, rows)
     command = [sys.executable, "-m", "benchmarks.measure"]
     search = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     began = time.perf_counter()
@@ -106,19 +111,11 @@ def measure(cell, solver, tol, path, limit, rows=None):
 def child(task):
     """Measure in this process."""
     try:
-        solver = solvers.make(task["solver"])
+        objective, solver = ready(task)
     except (ImportError, OSError) as error:
         return {"skipped": f"not installed here ({error})", "absent": True}
-    objective = Objective(**task["objective"])
-    data = read(task["path"])
-    if task["rows"]:  # only to compile
-        data["X"], data["y"] = data["X"][: task["rows"]], data["y"][: task["rows"]]
-    objective.set_data(**data)
-    problem = objective.get_objective()
-    reason = solver.skip(**problem)
-    if reason:
-        return {"skipped": reason, "absent": False}
-    solver.set_objective(**problem, tol=task["tol"], memory=task["memory"])
+    except SkippedError as reason:
+        return {"skipped": str(reason), "absent": False}
 
     forget_peak()
     before = resident_peak()
@@ -137,6 +134,26 @@ def child(task):
         **solver.certificate(),
         **objective.evaluate_result(**solver.get_result(), predictions=predictions),
     }
+
+
+class SkippedError(Exception):
+    """A problem is not for a solver; the message says why."""
+
+
+def ready(task):
+    """Make the solver of a task and tell it the problem."""
+    solver = solvers.make(task["solver"])
+    objective = Objective(**task["objective"])
+    data = read(task["path"])
+    if task["rows"]:  # only to compile
+        data["X"], data["y"] = data["X"][: task["rows"]], data["y"][: task["rows"]]
+    objective.set_data(**data)
+    problem = objective.get_objective()
+    reason = solver.skip(**problem)
+    if reason:
+        raise SkippedError(reason)
+    solver.set_objective(**problem, tol=task["tol"], memory=task["memory"])
+    return objective, solver
 
 
 def seconds(function):

@@ -54,12 +54,17 @@ def pinball(y, bands, taus):
     )
 
 
-def ours(data, taus, fit_intercept):
+def searcher(data, taus, fit_intercept):
+    """Search of ours over the grid."""
     from resolvent import KernelClassifierCV, KernelQuantileRegressorCV
 
     gammas, Cs = grid(*data["X"].shape)
     args = {"gammas": gammas, "Cs": Cs, "cv": FOLDS, "fit_intercept": fit_intercept}
-    model = KernelQuantileRegressorCV(taus, **args) if taus else KernelClassifierCV(**args)
+    return KernelQuantileRegressorCV(taus, **args) if taus else KernelClassifierCV(**args)
+
+
+def ours(data, taus, fit_intercept):
+    model = searcher(data, taus, fit_intercept)
     model.fit(data["X"], data["y"])
     began = time.perf_counter()
     model.fit(data["X"], data["y"])

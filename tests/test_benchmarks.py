@@ -11,7 +11,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import resolvent
 from benchmarks import __main__ as command
-from benchmarks import kernel_rows, measure, report, solvers, startup, tables
+from benchmarks import compare, kernel_rows, measure, report, small, solvers, startup, tables
 from benchmarks.objective import LOSSES, MARGIN_LOSSES, Objective, rbf_product
 from benchmarks.tables import Cell, Table
 from resolvent import gram, solve
@@ -173,7 +173,7 @@ def test_a_run_has_its_own_process_and_a_limit(folder):
     cell = Cell("ijcnn1", 150, "hinge", 1.0)
     path = measure.prepare(cell, folder)
     assert measure.measure(cell, "scikit-learn", None, path, 0.01)["timeout"] == 0.01
-    found = measure.measure(cell, "scikit-learn", None, path, 60)
+    found = measure.measure(cell, "scikit-learn", None, path, 200)
     assert found["tol"] == 1e-3
     assert found["score"] > 0.8
 
@@ -264,3 +264,42 @@ def test_toy_problems_are_those_of_scikit_learn():
     assert objective.gamma == pytest.approx(reference._gamma, rel=1e-5)
     assert np.array_equal(solver.predict(data["X_test"]), reference.predict(data["X_test"]))
     assert isinstance(problem("scikit-learn", "hinge", kernel="linear")[1].model, LinearSVC)
+
+
+def test_a_difference_counts_where_most_turns_agree():
+    assert compare.verdict([1.2, 1.1, 1.3, 1.2, 1.25]) == "faster"
+    assert compare.verdict([0.8, 0.9, 0.7, 0.8, 0.85]) == "slower"
+    assert compare.verdict([1.01, 0.99, 1.02, 1.0, 1.01]) == "same"  # too little
+    assert compare.verdict([0.5, 1.4, 0.9, 1.3, 1.2]) == "same"  # no agreement
+
+
+def test_two_packages_take_turns(tmp_path):
+    source = compare.ROOT / "src"
+    task = {"kind": "startup", "code": "import resolvent", "cache": str(tmp_path)}
+    times, judged = compare.turns((source, source), task, repeats=2)
+    assert len(times) == 2
+    assert all(seconds > 0 for turn in times for seconds in turn)
+    assert judged == [{}, {}]
+
+
+def test_a_measurement_that_fails_is_not_a_time():
+    source = compare.ROOT / "src"
+    task = {"kind": "startup", "code": "there is no such code", "cache": ""}
+    with pytest.raises(RuntimeError, match="failed"):
+        compare.turns((source, source), task, repeats=2)
+
+
+def test_a_mistyped_comparison_says_so(capsys, tmp_path):
+    with pytest.raises(SystemExit):
+        command.main(["compare", "HEAD", "svmm"])
+    assert "unknown tables svmm" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="no revision 'there-is-none'"):
+        compare.checked_out("there-is-none", tmp_path)
+
+
+def test_small_fits_have_both_sides():
+    cells = list(small.cells())
+    assert len({name for name, *_ in cells}) == len(small.PAIRS)
+    name, data, n, C = cells[0]
+    for side in ("ours", "theirs"):
+        assert small.fit(name, side, data, n, C)().predict(small.load(data, n)[0]).shape == (n,)

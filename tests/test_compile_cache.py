@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 
 import resolvent
+from resolvent import _jit
+from resolvent.solvers.loops import find_offset
 
 SOLVE = """
 import json, sys
@@ -102,3 +104,21 @@ def test_digest_follows_the_source(tmp_path, monkeypatch):
         digests.add(_jit._source_digest())
     assert len(digests) == 3
     assert _jit._source_digest() in digests
+
+
+def test_processes_that_save_at_once_do_not_mix_their_code(tmp_path, monkeypatch):
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    one, other = (_jit.compiled(find_offset) for _ in range(2))
+    first, second = one.cached._cache._cache_file, other.cached._cache._cache_file
+    second._load_index = dict  # it has looked before the first one saved
+    save_data = first._save_data
+
+    def late(name, data):
+        second.save("another signature", "its code")
+        save_data(name, data)
+
+    first._save_data = late
+    first.save("signature", "code")
+    del second._load_index
+    assert first.load("signature") == "code"
+    assert second.load("another signature") in (None, "its code")

@@ -19,6 +19,7 @@ from resolvent import (
     Problem,
     Status,
     check_loss,
+    gram,
     reformulate,
     solve,
 )
@@ -104,13 +105,14 @@ TERMS = {
 }
 
 
-def minimum(name, y, weights, fit_intercept):
+def minimum(name, y, weights, fit_intercept, K=K):
     values, vectors = np.linalg.eigh(K)
     root = vectors * np.sqrt(np.clip(values, 0.0, None))
     a = cp.Variable(y.shape)
     z = root @ a
     if fit_intercept:
-        z = z + (np.ones((N, 1)) @ cp.Variable((1, CLASSES)) if y.ndim == 2 else cp.Variable())
+        columns = (1, y.shape[-1])
+        z = z + (np.ones((len(y), 1)) @ cp.Variable(columns) if y.ndim == 2 else cp.Variable())
     objective = TERMS[name](y, z, weights) + cp.sum_squares(a) / 2
     problem = cp.Problem(cp.Minimize(objective))
     with warnings.catch_warnings():
@@ -121,7 +123,7 @@ def minimum(name, y, weights, fit_intercept):
     return problem.value
 
 
-SOLVERS = [(name, "fixed_point") for name in COUPLED] + [
+SOLVERS = [(name, solver) for name in COUPLED for solver in ("fixed_point", "newton")] + [
     (name, "coordinate_descent") for name in ROWS
 ]
 
@@ -152,6 +154,63 @@ def test_against_an_interior_point_solver(name, solver, fit_intercept, C):
         np.testing.assert_allclose(solution.coef.sum(axis=0), 0.0, atol=1e-11 * C * N)
     problem = Problem(name, K, y, C, weight, fit_intercept)
     assert problem.primal(solution.coef, offset) == pytest.approx(solution.primal, rel=1e-12)
+
+
+def random_problem(name, seed):
+    """A small problem of any kernel, C and units; duplicate rows and zero rows are likely."""
+    rng = np.random.default_rng(seed)
+    n, C = int(rng.integers(2, 40)), 10.0 ** rng.uniform(-2, 4)
+    X = rng.standard_normal((n, int(rng.integers(1, 5))))
+    X = np.round(X) if seed % 4 == 0 else X
+    kernel = ("rbf", "linear", "poly")[seed % 3]
+    f = X[:, 0] + 0.5 * rng.standard_normal(n)
+    k = min(n, int(rng.integers(2, 6)))
+    labels = np.digitize(f, np.linspace(-1, 1, k - 1))
+    labels[:k] = np.arange(k)  # none is missing
+    scale = 10.0 ** rng.uniform(-3, 3)
+    y = np.eye(k)[labels] if name in ROWS else scale * (f + (10.0 if seed % 5 == 0 else 0.0))
+    return gram(X, kernel=kernel), y, C, bool(seed % 2)
+
+
+# Among them are all seeds below 40 that first-order steps alone do not solve.
+SEEDS = {
+    "chebyshev": [1, 5, 7, 12, 13, 19, 28, 32, 39],
+    "root_squared": [19, 28],
+    "multinomial": [1, 7, 8, 12, 13, 15, 19, 28],
+    "crammer_singer": [1, 7, 8, 12, 13, 19, 28, 29],
+}
+
+
+@pytest.mark.parametrize(("name", "seed"), [(name, seed) for name in SEEDS for seed in SEEDS[name]])
+def test_small_problems_are_solved_whatever_their_scale(name, seed):
+    K, y, C, fit_intercept = random_problem(name, seed)
+    with warnings.catch_warnings(action="error"):
+        solution = solve(name, K, y, C, fit_intercept=fit_intercept)
+        exact = solve(name, K, y, C, fit_intercept=fit_intercept, tol=0)
+    assert solution.status == Status.CONVERGED
+    assert exact.status == Status.PRECISION_LIMIT
+    assert exact.gap <= 1e-9 * exact.primal
+    assert exact.dual <= solution.primal * (1 + 1e-12)
+    assert solution.primal <= exact.primal * (1 + 1.1e-5)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_proximal_steps_that_are_too_hard_get_shorter(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((35, 2))
+    y = 5e-4 * (np.sin(2 * X[:, 0]) + 0.3 * rng.standard_normal(35))
+    solution = solve("chebyshev", gram(X, gamma=0.5), y, 4e3, fit_intercept=True)
+    assert solution.status == Status.CONVERGED
+
+
+@every_loss
+def test_small_problems_against_an_interior_point_solver(name):
+    for seed in (1, 3, 9):
+        K, y, C, fit_intercept = random_problem(name, seed)
+        dense = K.block(np.arange(K.n), np.arange(K.n))
+        best = minimum(name, y, np.full(K.n, C), fit_intercept, dense)
+        solution = solve(name, K, y, C, fit_intercept=fit_intercept)
+        assert solution.dual - 1e-6 * best <= best <= solution.primal + 1e-6 * best
 
 
 @every_loss

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from resolvent import KernelClassifierCV, Problem, gram
+from resolvent.certificate import certify
 from resolvent.kernels import RBF
 from resolvent.losses import Absolute, Hinge
 from resolvent.model_selection import search
@@ -27,7 +28,7 @@ def test_gaps_are_relative_to_the_objective_or_the_loss_held_out(C):
     assert (coef[~TRAIN] == 0.0).all()
     np.testing.assert_allclose(scores, K @ coef, atol=1e-8)
     problem = Problem(loss, K[np.ix_(TRAIN, TRAIN)], y[TRAIN], C)
-    certificate = problem.certify(0, coef[TRAIN], scores[TRAIN])
+    certificate = certify(problem, 0, coef[TRAIN], scores[TRAIN])
     held_out = C * 50 * np.abs(y - scores)[~TRAIN].mean()
     of_a_constant = C * np.abs(y[TRAIN]).sum()
     # At a large C hardly any loss is left in training, and no score can tell how much exactly.

@@ -116,7 +116,7 @@ def test_one_step_does_what_pairs_take_long_for(loss, fit_intercept):
     step = free.FreeStep(problem, 0, N)
     step.work = 1e9
     assert step.take(c, *where) is None  # it has not been seen to be settled
-    step.damping, step.work = 1e-7, 2e9
+    step.damping, step.work = 1e-9, 2e9
     which, new, _ = step.take(c, *where)
     after = c.copy()
     after[which] = new

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from reference import minimum
 from samples import as_targets
 
-from resolvent import Problem, gram, solve
+from resolvent import Problem, Status, gram, solve
 from resolvent.kernels import RBF
 from resolvent.losses import LOSSES, Pinball, as_loss
 from resolvent.solvers import greedy
@@ -113,7 +115,12 @@ def test_rows_of_free_coordinates_stay_at_hand(loss, C, monkeypatch):
     X, y, _ = make(loss)
     K, room = gram(X, "rbf", gamma=0.5), []
     fetch = K.fetch
-    monkeypatch.setattr(K, "fetch", lambda i, most=0: (room.append(most), fetch(i, most))[1])
+
+    def noted(index, most=0):
+        room.append(most * (len(index) > 0))
+        return fetch(index, most)
+
+    monkeypatch.setattr(K, "fetch", noted)
     solution = solve(loss, K, y, C, rule="greedy")
     if loss == "squared":
         assert max(room) >= N
@@ -130,7 +137,7 @@ def test_rows_that_are_not_needed_are_not_computed():
     K = gram(X, gamma=0.1)
     solution = solve("hinge", K, y, 1.0, fit_intercept=True)
     assert solution.gap <= 1e-5 * solution.primal
-    _, slot = K.fetch(np.empty(0, np.int64))  # what is at hand
+    _, slot = K.fetch(np.empty(0, np.int64), K.capacity)  # what is at hand
     assert (slot >= 0).sum() < 1000
 
 
@@ -155,3 +162,25 @@ def test_start_that_does_not_sum_to_zero():
     start = np.abs(np.random.default_rng(0).standard_normal(N))
     solution = solve("hinge", RBF(0.5)(X), y, fit_intercept=True, start=start, rule="greedy")
     assert solution.gap <= 1e-5 * solution.primal
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_row_of_zeros_with_an_offset(n):
+    # Its score is the offset alone, to which its coefficient answers by a jump.
+    K = np.zeros((4, 4))
+    K[1:, 1:] = [[27.0, 8.0, 8.0], [8.0, 64.0, 0.0], [8.0, 0.0, 64.0]]
+    y = np.array([1.0, -1.0, -1.0, -1.0])[:n]
+    solution = solve("hinge", K[:n, :n], y, fit_intercept=True, time_limit=100.0)
+    assert solution.status == Status.CONVERGED
+    # A hard margin, 2 / d^2 where d is the distance from the origin to the others' affine hull.
+    np.testing.assert_allclose(solution.primal, 2 * np.linalg.inv(K[1:n, 1:n]).sum(), rtol=1e-5)
+
+
+def test_few_samples_do_not_take_seconds():
+    # An iteration ends by the count of its work, which for so few samples is mostly overhead.
+    y = np.array([1.0, -1.0, -1.0, -1.0])
+    solve("hinge", np.eye(4), y, fit_intercept=True)  # compiles
+    start = time.perf_counter()
+    for _ in range(10):
+        solve("hinge", np.eye(4), y, fit_intercept=True)
+    assert time.perf_counter() - start < 5.0  # it was 15 and more

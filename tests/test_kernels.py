@@ -182,6 +182,8 @@ def test_points_take():
         (lambda: Laplacian(np.inf), "gamma=inf"),
         (lambda: Matern(nu=1.0), r"nu=1.0 .* use 0.5, 1.5 or 2.5"),
         (lambda: Matern(length_scale=0), "length_scale=0"),
+        (lambda: Matern(length_scale=1e-200), "length_scale=1e-200"),  # its square is 0
+        (lambda: Linear(bias=1e200), r"bias=1e\+200 of Linear .* at most"),  # and this overflows
         (lambda: Polynomial(2.5), "degree=2.5"),
         (lambda: Polynomial(-1), "degree=-1"),
         (lambda: Polynomial(2, coef0=None), "coef0=None"),

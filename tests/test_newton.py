@@ -12,7 +12,8 @@ from threadpoolctl import threadpool_limits
 
 from resolvent import Problem, Status, gram, solve
 from resolvent.grams import as_gram
-from resolvent.grams.systems import bordered
+from resolvent.grams.stacked import StackedGram
+from resolvent.grams.systems import Curvature, bordered
 from resolvent.kernels import RBF
 from resolvent.losses import LOSSES
 from resolvent.solvers import newton
@@ -141,7 +142,7 @@ def test_linearised_equation(kind, free, balanced):
     weight = np.zeros(N)
     weight[rng.permutation(N)[:free]] = rng.uniform(0.1, 10.0, free)
     ahead = K.state((aim - coef)[None])[0]
-    move = K.linearised(coef, aim, ahead, weight, balanced)
+    move = K.linearised(coef, aim, ahead, Curvature(weight, 10.0), balanced)
     dense = matrix(K)
     left = move.coef + weight * (dense @ move.coef + move.intercept)
     assert np.allclose(left, aim - coef, rtol=0, atol=1e-8)
@@ -154,6 +155,48 @@ def test_linearised_equation(kind, free, balanced):
         assert (coef + move.coef).sum() == pytest.approx(0.0, abs=1e-8)
     else:
         assert move.intercept == 0.0
+
+
+def coupled_curvature(rng, n, size, free):
+    """Projections on simplices, scaled, where `free` coordinates of each group take part."""
+    weight, bend = np.zeros((2, n // size, size))
+    for d, e in zip(weight, bend, strict=True):
+        some = rng.permutation(size)[:free]
+        d[some] = rng.uniform(0.1, 10.0, free)
+        e[some] = d[some] / np.sqrt(max(d.sum(), 1e-100))
+    bend[0] *= 0.5  # this one is regular
+    return Curvature(weight.ravel(), 10.0, bend.ravel(), size)
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+@pytest.mark.parametrize("kind", ["rows", "few columns", "few columns, CSR", "many columns"])
+@pytest.mark.parametrize(("size", "free"), [(N, 0), (N, 1), (N, N), (4, 1), (4, 3), (4, 4)])
+def test_linearised_equation_of_coupled_losses(kind, size, free, balanced):
+    one, rng = GRAMS[kind](), np.random.default_rng(8)
+    K, k = (one, 1) if size == N else (StackedGram(one, size), size)
+    coef, aim = rng.standard_normal((2, K.n))
+    curvature = coupled_curvature(rng, K.n, size, free)
+    move = K.linearised(coef, aim, K.state((aim - coef)[None])[0], curvature, balanced)
+    dense, offsets = matrix(K), np.tile(np.eye(k), (N, 1))
+    W = np.diag(curvature.weight)
+    for part in range(0, K.n, size):
+        e = np.zeros(K.n)
+        e[part : part + size] = curvature.bend[part : part + size]
+        W -= np.outer(e, e)
+    np.testing.assert_allclose(curvature.times(dense), W @ dense, atol=1e-10)
+    shifted = dense @ move.coef + offsets @ np.broadcast_to(move.intercept, k)
+    np.testing.assert_allclose(move.coef + W @ shifted, aim - coef, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(move.scores, dense @ move.coef, rtol=0, atol=1e-8)
+    assert K.inner(move.coef, move.state, move.state) == pytest.approx(
+        move.coef @ dense @ move.coef, rel=1e-8
+    )
+    totals = offsets.T @ (coef + move.coef)
+    # As far as offsets move coefficients at all: not where all projections are points.
+    reach = np.linalg.pinv(offsets.T @ W @ offsets, rcond=1e-10) @ (offsets.T @ W @ offsets)
+    if balanced:
+        np.testing.assert_allclose(reach @ totals, 0.0, atol=1e-7)
+    else:
+        assert np.all(move.intercept == 0.0)
 
 
 # Shrinking

@@ -18,6 +18,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import load_svmlight_file
 
 from resolvent.io import DataFileError
+from resolvent.io.delimited import read_delimited
 from resolvent.io.features import Features
 from resolvent.io.raw import Table, TextColumn
 from resolvent.io.read import read
@@ -128,6 +129,11 @@ def test_same_as_scikit_learn(write):
     assert_array_equal(raw.X.toarray(), theirs.toarray())
     assert_array_equal(raw.y, y)
     assert_array_equal(raw.X.toarray(), X)
+
+
+def test_width_is_bounded_by_memory(write, monkeypatch):
+    monkeypatch.setattr("resolvent.grams.memory.free_memory", lambda: 2**30)
+    refuses(write("1 1:1\n1 2147483000:1\n"), r"data:2: feature 2147483000 makes more features")
 
 
 def test_long_digits_take_no_time(write):
@@ -252,6 +258,31 @@ def test_words_after_many_numbers(write):
     assert column.categories == ["007", "x"]
 
 
+class Counted(io.BytesIO):
+    """A file that counts the bytes that are read from it."""
+
+    count = 0
+
+    def read1(self, size=-1):
+        found = super().read1(size)
+        self.count += len(found)
+        return found
+
+
+@pytest.mark.parametrize("late", [0, 5000], ids=["at once", "after numbers"])
+def test_columns_of_words_are_found_in_one_reading(late):
+    """However many there are; those that begin as numbers take one more reading for all."""
+    names = [f"c{j}" for j in range(40)]
+    rows = [",".join(["07"] * 40) for _ in range(late)] + [",".join(["x"] * 40)] * (late + 9)
+    text = "\n".join([",".join(names), *rows]).encode()
+    file = Counted(text)
+    table = read_delimited(file, "t.csv", delimiter=",")
+    assert file.count <= (2 if late else 1) * len(text)
+    assert all(
+        column.categories == (["07", "x"] if late else ["x"]) for column in table.columns.values()
+    )
+
+
 def test_categorical_numbers(write):
     table = read(write("a,zip\n1,01234\n2,56789\n", "t.csv"), words=["zip"])
     assert table.columns["zip"].categories == ["01234", "56789"]
@@ -317,6 +348,19 @@ def test_damaged_parquet(write):
     refuses(write(b"PAR1" + b"\0" * 50 + b"PAR1"), "cannot be read as Parquet")
 
 
+@pytest.mark.parametrize("place", ["value", "name"])
+def test_parquet_that_is_not_utf8(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame({"before": [1.0, 2.0], "naeme": ["straesse", "b"]})
+    frame.to_parquet("t.parquet", compression=None)
+    content = (tmp_path / "t.parquet").read_bytes()
+    word = b"straesse" if place == "value" else b"naeme"
+    changed = content.replace(word, word.replace(b"ae", b"\xe4\xe4"))
+    (tmp_path / "t.parquet").write_bytes(changed)
+    message = "t.parquet: column 'naeme' is not text in UTF-8" if place == "value" else "UTF-8"
+    refuses("t.parquet", message)
+
+
 # ---- NPZ ------------------------------------------------------------------------------------
 
 
@@ -375,6 +419,13 @@ def test_standard_scaling_leaves_categories():
     data = table(a=[1.0, 3.0], b=["x", "y"], c=[5.0, 5.0])
     features = Features.learn(data, scale="standard")
     assert_array_equal(features(data), [[-1, 1, 0, 0], [1, 0, 1, 0]])
+
+
+@pytest.mark.parametrize("scale", ["standard", "minmax"])
+def test_scaled_numbers_are_finite(scale):
+    features = Features.learn(table(a=[0.0, 1e-150], b=["x", "y"]), scale=scale)
+    with pytest.raises(DataFileError, match="t: has numbers that are too large to be scaled"):
+        features(table(a=[1e200], b=["x"]))
 
 
 @pytest.mark.parametrize("scale", ["none", "standard", "minmax"])

@@ -116,7 +116,7 @@ def test_in_a_browser_at_the_width_of_a_phone(dark, tmp_path):
         "--virtual-time-budget=5000", *(["--blink-settings=preferredColorScheme=0"] * dark),
         "--dump-dom", (tmp_path / "measure.html").as_uri(),
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
     assert "CONSOLE" not in done.stderr
     found = json.loads(html.unescape(re.search(r'<pre id="out">(.*?)</pre>', done.stdout)[1]))
     assert found["width"] <= 360

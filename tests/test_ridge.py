@@ -43,7 +43,7 @@ def test_one_penalty_for_each_target():
     a, b = KernelRidge([0.1, 3.0]).fit(X, y), Theirs([0.1, 3.0]).fit(X, y)
     np.testing.assert_allclose(a.predict(X), b.predict(X), atol=1e-6)
     assert a.dual_gap_.shape == a.n_iter_.shape == (2,)
-    for wrong in ([0.1, 1.0, 2.0], -1.0, 0.0, [1.0, np.inf]):
+    for wrong in ([0.1, 1.0, 2.0], -1.0, [1.0, np.inf]):
         with pytest.raises(ValueError, match="alpha"):
             KernelRidge(wrong).fit(X, y)
 
@@ -81,3 +81,34 @@ def test_is_the_regressor_with_C_one_over_alpha():
     a = KernelRidge(0.25, kernel="rbf", gamma=0.1, fit_intercept=True).fit(X, y)
     b = KernelRegressor(gamma=0.1, C=4.0, tol=1e-12).fit(X, y)
     np.testing.assert_allclose(a.predict(X), b.predict(X), atol=1e-7)
+
+
+def test_no_penalty_is_least_squares():
+    X, y = data()
+    exact = X @ np.linalg.lstsq(X, y, rcond=None)[0]
+    np.testing.assert_allclose(KernelRidge(0.0).fit(X, y).predict(X), exact, atol=1e-6)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+def test_function_of_two_samples_as_scikit_learn_has_it(width):
+    X, y = data(30)
+    X = X[:, :width]
+
+    def kernel(a, b, scale=1.0):
+        return np.exp(-scale * np.abs(a - b).sum())
+
+    for parameters in (None, {"scale": 0.3}):
+        a = KernelRidge(kernel=kernel, kernel_params=parameters).fit(X, y)
+        b = Theirs(kernel=kernel, kernel_params=parameters).fit(X, y)
+        np.testing.assert_allclose(a.predict(X), b.predict(X), atol=1e-6)
+    a = KernelRidge(kernel=np.dot).fit(X, y)
+    np.testing.assert_allclose(a.predict(X), Theirs().fit(X, y).predict(X), atol=1e-6)
+    sets = KernelRidge(kernel=lambda A, B: A @ B.T).fit(X, y)
+    np.testing.assert_allclose(sets.predict(X), a.predict(X), atol=1e-6)
+
+
+def test_takes_their_parameters():
+    X, y = data(30)
+    ours = KernelRidge(**Theirs(alpha=0.5, kernel="rbf").get_params()).fit(X, y)
+    theirs = Theirs(alpha=0.5, kernel="rbf").fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-6)

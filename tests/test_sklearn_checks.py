@@ -1,6 +1,6 @@
 """scikit-learn's own checks, with no expected failures, sample-weight equivalence included.
 
-All instances have the default tolerance, a relative gap of 1e-5. The checks
+All instances have the default tolerance, a relative gap of 1e-5 or less. The checks
 compare fits to 1e-7; that holds because a small problem that is within its tolerance is finished by
 Newton steps to the limit of rounding, where the answer no longer depends on the order of the rows.
 

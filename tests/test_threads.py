@@ -99,7 +99,7 @@ def test_after_fork():
         queue = context.Queue()
         child = context.Process(target=in_child, args=(queue,))
         child.start()
-        total, threads = queue.get(timeout=30)
+        total, threads = queue.get(timeout=200)
         child.join()
     assert total == list(range(50))
     assert threads == before

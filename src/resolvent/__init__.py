@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from resolvent.model_selection.path import Path, path
     from resolvent.model_selection.quantile import KernelQuantileRegressorCV
     from resolvent.model_selection.regressor import KernelRegressorCV
+    from resolvent.patch import patch_sklearn, unpatch_sklearn
     from resolvent.problem import Problem, Solution, Status
     from resolvent.reformulation import reformulate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "KernelClassifier",
@@ -45,11 +46,13 @@ __all__ = [
     "check_loss",
     "gram",
     "load",
+    "patch_sklearn",
     "path",
     "reformulate",
     "repair",
     "save",
     "solve",
+    "unpatch_sklearn",
 ]
 
 _HOMES = {
@@ -71,11 +74,13 @@ _HOMES = {
     "check_loss": "losses",
     "gram": "grams",
     "load": "io",
+    "patch_sklearn": "patch",
     "path": "model_selection.path",
     "reformulate": "reformulation",
     "repair": "grams.repair",
     "save": "io",
     "solve": "_solve",
+    "unpatch_sklearn": "patch",
 }
 
 

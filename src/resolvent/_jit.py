@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ __all__ = [
     "conjugate",
     "dot",
     "inverse_link",
+    "is_own",
     "plain",
     "resolvent",
     "response",
@@ -122,6 +124,18 @@ def _source_digest() -> str:
 DIGEST = _source_digest()
 
 
+def _save(file: Any, key: Any, data: Any) -> None:
+    """Keep machine code on disk under a name of its own for each signature, and list it then.
+
+    Numba lists it first, under the next number that is free. Two processes that compile at once may
+    take the same number for two signatures, and one of them would run the code of the other.
+    """
+    digest = hashlib.sha256(str(key).encode()).hexdigest()[:16]
+    name = file._index_name.replace(".nbi", f".{digest}.nbc")
+    file._save_data(name, data)
+    file._save_index({**file._load_index(), key: name})
+
+
 OWN: set[type] = set()  # classes of losses that have shown to be the package's own
 
 
@@ -145,12 +159,13 @@ class compiled:
             if cache is not None:
                 file = cache._cache_file
                 file._version, file._source_stamp = f"{file._version} {DIGEST}", None
+                file.save = partial(_save, file)
         self.__doc__ = loop.__doc__
         self.__name__ = loop.__name__
         self.py_func = loop
 
     def __call__(self, loss: Any, *args: Any) -> Any:
-        if type(loss) in OWN or _own(loss):
+        if is_own(loss):
             return self.cached(loss, *args)
         # A dispatcher knows a NamedTuple by the name of its class, and would take a class that is
         # defined anew for the old one; the type knows the class itself.
@@ -166,10 +181,12 @@ def plain(loop: Callable[..., Any]) -> Callable[..., Any]:
     return inner.cached
 
 
-def _own(loss: Any) -> bool:
+def is_own(loss: Any) -> bool:
     """Whether a loss, and each loss inside it, is a class of this package."""
+    if type(loss) in OWN:
+        return True
     parts = [part for part in loss if isinstance(part, tuple)]
     own = type(loss).__module__.partition(".")[0] == __package__
     if own and not parts:
         OWN.add(type(loss))
-    return own and all(map(_own, parts))
+    return own and all(map(is_own, parts))

@@ -8,15 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from resolvent._clock import Clock
 from resolvent._threads import one_blas_thread
 from resolvent.grams import RowGram
+from resolvent.kernels.base import is_number
 from resolvent.problem import Array, Problem, Record, Solution
 from resolvent.solvers.by_rows import takes_sweeps
 from resolvent.solvers.coordinate_descent import as_generator, coordinate_descent
 from resolvent.solvers.fixed_point import fixed_point
 from resolvent.solvers.greedy import greedy
-from resolvent.solvers.iterate import iterate
-from resolvent.solvers.newton import is_smooth, newton, newton_is_cheap, sweeps_before
+from resolvent.solvers.iterate import iterate, warn_of
+from resolvent.solvers.newton import (
+    is_smooth,
+    newton,
+    newton_is_affordable,
+    newton_is_cheap,
+    sweeps_before,
+)
 
 MAX_ITER = {"coordinate_descent": 10_000, "fixed_point": 100_000, "newton": 1000}
 
@@ -40,6 +48,7 @@ def solve(
     start: Any = None,
     callback: Callable[[Record], bool | None] | None = None,
     on_interrupt: str = "raise",
+    warn: bool = True,
     random_state: Any = None,
 ) -> Solution:
     """Minimise sum_i C_i L(y_i, (Kc)_i) + c'Kc / 2 to a certified optimum.
@@ -66,8 +75,9 @@ def solve(
         for the linear kernel, columns. "auto" is, where `rule` is not given, greedy coordinate
         descent if rows of K are at hand (permuted sweeps for losses whose resolvent takes
         iterations, such as the logistic), Newton for a linear kernel with few columns (up to some
-        600 if dense, 2000 if sparse), and otherwise coordinate descent; for a loss that couples all
-        samples, fixed point.
+        600 if dense, 2000 if sparse), and otherwise coordinate descent. For losses that couple
+        scores it is Newton up to some thousand scores, after a few steps of coordinate descent or,
+        where all samples are coupled, of fixed point; beyond, these alone.
     rule : {"permuted", "cyclic", "aitken", "greedy"}, array of int or callable, default="permuted"
         Coordinate descent: the order of updates. "greedy" takes those of the largest gain, in
         blocks. An array is the order of each sweep, a callable maps the number of the sweep to its
@@ -88,13 +98,16 @@ def solve(
         together, up to a millisecond's work) or fixed-point steps (100,000), proximal Newton steps
         (1,000).
     time_limit : float, optional
-        Seconds after which the best result so far is returned.
+        Seconds after which the best result so far is returned, within half a second and after at
+        least one iteration if that is no longer; compiling is not counted. 0 stays at the start.
     start : array-like or Solution, optional
         Coefficients to start from, also of a problem with another C.
     callback : callable, optional
         Called with a `Record` at each certification; a true result stops the solver.
     on_interrupt : {"raise", "return"}, default="raise"
         What Ctrl-C does: raise KeyboardInterrupt, or return the best result so far.
+    warn : bool, default=True
+        Whether to warn where the tolerance was not reached; the status says so in any case.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the permuted rule; None is a fixed seed, so that results can be repeated.
 
@@ -120,6 +133,7 @@ def solve(
     >>> bool(solution.gap <= 1e-5 * solution.primal)
     True
     """
+    clock = Clock(time_limit)
     problem = Problem(loss, K, y, C, sample_weight, fit_intercept)
     _check_choice("solver", solver, ("auto", *MAX_ITER))
     _check_choice("stop", stop, ("gap", "step"))
@@ -129,31 +143,32 @@ def solve(
         raise ValueError("tol=0 with stop='step' would never end; give a positive tol.")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback={callback!r} must be a function of a record, or None.")
-    if time_limit is not None:
-        _check_number("time_limit", time_limit, "it is in seconds")
     rng = None if random_state is None else as_generator(random_state)  # to be checked in any case
     named = rule if isinstance(rule, str) else "given"  # as an array or a function
     is_greedy = named == "greedy"
-    if problem.couples and (is_greedy or solver == "newton"):
-        asked = "rule='greedy'" if is_greedy else "solver='newton'"
+    if problem.couples and is_greedy:
         raise ValueError(
-            f"{asked} is for losses of one score, which {type(problem.loss).__name__} is not: use "
-            "solver='auto' and leave the rule at its default."
+            f"rule='greedy' is for losses of one score, which {type(problem.loss).__name__} is "
+            "not: use solver='auto' and leave the rule at its default."
         )
+    begin = "fixed_point" if problem.couples == "samples" else "coordinate_descent"
     patient = False
-    if solver == "auto":
-        solver = "fixed_point" if problem.couples == "samples" else "coordinate_descent"
-        if named == "permuted" and not problem.couples:
+    if solver == "auto" and problem.couples:
+        finish = accelerate and stop == "gap" and newton_is_affordable(problem)
+        solver, patient = ("newton", not newton_is_cheap(problem)) if finish else (begin, False)
+    elif solver == "auto":
+        solver = begin
+        if named == "permuted":
             has_rows = isinstance(problem.gram, RowGram)
             is_greedy = has_rows and not takes_sweeps(problem)
             if not has_rows and accelerate and stop == "gap" and newton_is_cheap(problem):
                 solver = "newton"
                 patient = sweeps_before(problem) > 0 and not is_smooth(problem)
     if max_iter is None:
-        max_iter = MAX_ITER["fixed_point" if is_greedy else solver]
-    elif not _is_number(max_iter) or not 1 <= max_iter < np.inf or int(max_iter) != max_iter:
+        max_iter = MAX_ITER["fixed_point" if is_greedy else begin if patient else solver]
+    elif not is_number(max_iter) or max_iter < 1 or int(max_iter) != max_iter:
         raise ValueError(f"max_iter={max_iter!r} must be a whole number, at least 1.")
-    if solver == "fixed_point":
+    if "fixed_point" in (solver, begin) and solver != "coordinate_descent":
         steps = fixed_point(problem, alpha, accelerate)
     elif is_greedy:
         steps = greedy(problem, tol if stop == "gap" else 0.0, accelerate)
@@ -164,20 +179,23 @@ def solve(
         steps = coordinate_descent(problem, rule, rng or as_generator(None), shrink)
     if solver == "newton":
         steps = newton(problem, steps, tol, patient)
-    with one_blas_thread(), problem.gram.in_use():
-        return iterate(
+    with one_blas_thread():
+        solution = iterate(
             problem,
             steps,
             _starting_point(problem, start),
             stop=stop,
             tol=tol,
             max_iter=int(max_iter),
-            time_limit=time_limit,
+            clock=clock,
             accelerate=accelerate,
             assist=solver != "newton",
             callback=callback,
             on_interrupt=on_interrupt,
         )
+    if warn:
+        warn_of(solution, tol, stop)
+    return solution
 
 
 def _starting_point(problem: Problem, start: Any) -> Array:
@@ -195,9 +213,5 @@ def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
 
 
 def _check_number(name: str, value: Any, remark: str) -> None:
-    if not _is_number(value) or not 0 <= value < np.inf:
+    if not is_number(value) or value < 0:
         raise ValueError(f"{name}={value!r} must be a number, at least 0 and finite ({remark}).")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

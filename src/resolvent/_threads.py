@@ -17,7 +17,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["one_blas_thread", "run"]
+__all__ = ["one_blas_thread", "others_wait", "run"]
 
 
 class _Blas:
@@ -93,6 +93,16 @@ _here = local()
 def is_busy() -> bool:
     """Whether this thread works beside others on the parts of one call of `run`."""
     return getattr(_here, "busy", False)
+
+
+@contextmanager
+def others_wait() -> Iterator[None]:
+    """Let this thread split up its work though it works beside others: they wait for the result."""
+    outer, _here.busy = is_busy(), False
+    try:
+        yield
+    finally:
+        _here.busy = outer
 
 
 def run(

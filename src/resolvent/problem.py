@@ -15,13 +15,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from resolvent.certificate import BALANCED
 from resolvent.grams import Gram, as_gram
 from resolvent.grams.stacked import StackedGram
 from resolvent.losses import as_loss
+from resolvent.losses.check import check_before_fit
 from resolvent.risk import Coupled, Separable
 from resolvent.solvers.loops import EPS
 
 Array = NDArray[np.float64]
+
+HUGE = 1e100  # weights and targets above this may make an objective overflow
+TINY = 1e-290  # squares of coefficients below this would soon underflow, and with them the penalty
+MAX_DOUBLINGS = 20  # of the distance to an offset on the other side
 
 
 class Status(IntEnum):
@@ -41,7 +47,8 @@ class Status(IntEnum):
     MAX_ITER = 4
     TIME_LIMIT = 5
     INTERRUPTED = 6
-    NOT_PSD = 7
+    NO_PROGRESS = 7
+    NOT_PSD = 8
 
     def __str__(self) -> str:
         return self.name
@@ -60,6 +67,7 @@ _MESSAGES = {
     Status.MAX_ITER: "max_iter was reached before the tolerance.",
     Status.TIME_LIMIT: "time_limit was reached before the tolerance.",
     Status.INTERRUPTED: "The fit was interrupted before the tolerance was reached.",
+    Status.NO_PROGRESS: "Neither the objective nor its bound has improved for long.",
     Status.NOT_PSD: "The kernel matrix is not positive semidefinite, so that no bound holds.",
 }
 
@@ -84,15 +92,6 @@ class Record(NamedTuple):
     n_support: Any = 0  # coefficients that are not zero
 
 
-def relative_gaps(gap: ArrayLike, primal: ArrayLike, dual: ArrayLike) -> Array:
-    """Gaps in units of the larger objective, as in the stopping rule; infinite without a bound."""
-    gap, primal, dual = (np.atleast_1d(np.asarray(x, float)) for x in (gap, primal, dual))
-    scale = np.maximum(np.abs(primal), np.abs(dual))
-    known = (scale > 0.0) & np.isfinite(scale) & np.isfinite(gap)
-    result: Array = np.divide(gap, scale, out=np.where(gap == 0.0, 0.0, np.inf), where=known)
-    return result
-
-
 @dataclass(frozen=True)
 class Solution:
     """The result of :func:`resolvent.solve`.
@@ -110,8 +109,10 @@ class Solution:
         The offset; 0 without `fit_intercept`.
     primal, dual, gap : float or ndarray of shape (m,)
         Objective F(c), best lower bound on its minimum, and their difference: F(c) is at most
-        `gap` above the minimum. For a kernel matrix that turns out not to be positive semidefinite
-        no bound holds: they are -inf and inf.
+        `gap` above the minimum, rounding included. Where F(c) is zero up to rounding, as with a
+        constant target and an offset, that counts as converged though the gap may be as large. For
+        a kernel matrix that turns out not to be positive semidefinite no bound holds: they are
+        -inf and inf.
     n_iter : int or ndarray of shape (m,)
         Iterations: sweeps of coordinate descent or fixed-point steps.
     status : Status
@@ -119,6 +120,10 @@ class Solution:
     history : list of Record
         Iteration, seconds, primal, dual, gap, largest step and number of support vectors at each
         certification.
+    weights : ndarray of shape (d,) or (d, m), or None
+        For the linear kernel, the weights w of the columns of X (and, last, of a constant for a
+        penalised offset): `fitted` is Xw + intercept, and `primal` the objective of these weights.
+        ``X.T @ coef`` is the same but for the rounding of that sum, which is large where X is.
 
     Examples
     --------
@@ -138,17 +143,7 @@ class Solution:
     n_iter: Any
     status: Status
     history: list[Record]
-
-
-class Certificate(NamedTuple):
-    """One problem's coefficients with the bounds that they prove."""
-
-    coef: Array
-    scores: Array  # Kc, without the offset
-    intercept: Any  # a number, or one for each column of a coupled loss
-    primal: float
-    dual: float
-    floor: float  # gaps below this are rounding
+    weights: Any = None
 
 
 class Problem:
@@ -189,9 +184,11 @@ class Problem:
     ) -> None:
         self.loss = as_loss(loss)
         self.couples = getattr(self.loss, "couples", "")
-        self.kernel: Gram = as_gram(K)
-        self.gram = self.kernel
         self.fit_intercept = bool(fit_intercept)
+        # With an offset the origin of the scores is free: the solvers take the best-behaved one.
+        self.given: Gram = as_gram(K)
+        self.kernel: Gram = self.given.centred() if self.fit_intercept else self.given
+        self.gram = self.kernel
         n = self.gram.n
         targets = _numbers(y, "y")
         if targets.ndim not in (1, 2) or len(targets) != n or targets.size == 0:
@@ -200,17 +197,19 @@ class Problem:
                 f"shape ({n},) or ({n}, m)."
             )
         _check_targets(self.loss, targets)
+        check_before_fit(self.loss, targets)
         self.columns = targets.ndim == 2
         self.y: Array = np.ascontiguousarray(np.atleast_2d(targets.T))
         self.C: Array = self._weights(C, sample_weight)
         if self.couples == "columns":  # one problem, with the coefficients of each sample together
-            self.gram = StackedGram(self.kernel, len(self.y))
+            self.gram, self.given = (StackedGram(K, len(self.y)) for K in (self.kernel, self.given))
             self.y = targets.reshape(1, -1)
         self.m, self.n = self.y.shape
         self.risk: Separable | Coupled = Separable(self.loss, self.y, self.C)
         if self.couples:
             alpha = n / max(self.kernel.trace, 1e-200)
             self.risk = Coupled(self.loss, self.y, self.C, self.gram.n // n, alpha)
+        self._check_range()
         for j in range(self.m if self.fit_intercept else 0):
             if self.risk.falls_for_ever(j):
                 raise ValueError(
@@ -246,18 +245,33 @@ class Problem:
                     f"sample_weight has a negative value ({w.min():g}); weights must be >= 0."
                 )
             check_sample_weight(self.loss, w)
-            with np.errstate(over="ignore"):  # refused below
-                weights = weights * (w if rows_only or not w.ndim else w[:, None])
+            weights = times_weight(weights, w if rows_only or not w.ndim else w[:, None])
         weights = np.atleast_2d(weights.T)
         if not (weights > 0).any(axis=1).all():
             raise ValueError(
                 "All weights (C times sample_weight) are zero: nothing is left to fit."
             )
-        if not np.isfinite(weights).all():
-            raise ValueError("C times sample_weight overflows; scale them down.")
         for c in weights if self.couples == "samples" else []:
             check_sample_weight(self.loss, c / c.max())
         return np.ascontiguousarray(weights, dtype=float)
+
+    def _check_range(self) -> None:
+        """Refuse weights with which the objective, or the penalty in it, is no double."""
+        heaviest, largest = float(self.C.max(axis=1).min()), float(self.kernel.diagonal.max())
+        if largest > 0.0 and 2.0 * np.log(heaviest) + np.log(largest) < np.log(TINY):
+            raise ValueError(
+                f"C times sample_weight is {heaviest:g} at most, so little that the penalty "
+                "|f|^2 / 2 underflows; scale them up."
+            )
+        none = np.zeros(self.n)
+        for j in range(self.m):
+            C, y = float(self.C[j].max()), float(np.abs(self.y[j]).max())
+            # Near the largest double, since sums over other samples or columns may be larger.
+            if max(C, y) > HUGE and self.risk.fenchel(j, none, none, 0.0)[0] > 1e300:
+                raise ValueError(
+                    f"The objective overflows, where C times sample_weight is {C:g} at most and "
+                    f"|y| is {y:g}; scale them down."
+                )
 
     def primal(self, coef: ArrayLike, intercept: ArrayLike | None = None) -> Any:
         """Objective F at `coef`, and at the best offset unless `intercept` is given."""
@@ -273,7 +287,7 @@ class Problem:
 
     def _value(self, coef: ArrayLike, intercept: ArrayLike | None, combine: Any) -> Any:
         c = self.rows(coef)
-        z = self.gram.product(c)
+        z = self.given.product(c)
         result = np.empty(self.m)
         for j in range(self.m):
             b: Any
@@ -312,55 +326,21 @@ class Problem:
             return np.array(np.broadcast_to(offsets[0], self.risk.n_columns))
         return self.public(np.array(offsets))
 
-    def certify(
-        self,
-        j: int,
-        coef: Array,
-        scores: Array,
-        near: Any = 0.0,
-        exact: bool = True,
-        rough: float = 0.0,
-    ) -> Certificate:
-        """Bounds for problem j at coefficients `coef` with ``scores = K coef`` just computed.
-
-        The best offset is sought from `near` on, up to `rough` in the primal. The dual bound holds
-        only where the coefficients sum to zero, so they are made to; unless `exact`, only for that
-        bound and without a product with K: the trace is above its norm, and the change is small.
-        If `exact` it is their scores that count, which are computed, and those given may be rough.
-        """
-        b: Any = 0.0
-        balanced = coef
-        if self.fit_intercept:
-            if not self.is_balanced(coef):
-                balanced, _ = self.resolvent_step(j, coef, scores, near)
-            if exact and balanced is not coef:
-                coef, scores = balanced, self.gram.product(balanced[None])[0]
-            b = self.risk.best_offset(j, coef, scores, near, rough)
-        losses, conjugates, products, size = self.risk.fenchel(j, balanced, scores, b)
-        square = products  # c'Kc of the primal, and then of the dual
-        if balanced is not coef:
-            square = float(coef @ scores)
-            change = balanced - coef
-            products = 2.0 * products - square + self.gram.trace * float(change @ change)
-        floor = 64 * EPS * size
-        if self.gram.noise > 0.0:
-            with np.errstate(over="ignore"):  # on a K that is no kernel they may grow for ever
-                floor += self.gram.noise * float(coef**2 @ self.gram.diagonal)
-        floor = floor if np.isfinite(floor) else 0.0  # an infinite objective is not rounding
-        # To rounding sum(c) = 0; what is left of it costs the bound b sum(c), to first order.
-        dual = -conjugates - 0.5 * products - self.left_over(balanced, b)
-        if self.fit_intercept and self._imbalance(balanced) > 1e-9:
-            dual = -np.inf  # no offset balances them: they prove nothing
-        return Certificate(coef, scores, b, losses + 0.5 * square, dual, floor)
-
     def is_balanced(self, coef: Array) -> bool:
         """Whether coefficients sum to zero up to rounding, or need not without an offset."""
-        return not self.fit_intercept or self._imbalance(coef) <= 1e-12
+        return not self.fit_intercept or self.imbalance(coef) <= BALANCED
 
-    def _imbalance(self, coef: Array) -> float:
+    def imbalance(self, coef: Array) -> float:
         """How far coefficients are from a sum of zero, in units of their size."""
         size = float(np.abs(coef).sum())
         return float(np.abs(self.risk.totals(coef)).max()) / size if size > 0.0 else 0.0
+
+    def public_weights(self, states: list[Array]) -> Any:
+        """Weights of a linear kernel from the states of all problems; None for other kernels."""
+        if not self.gram.factored:
+            return None
+        weights = np.array(states).reshape(self.m * self.risk.n_columns, -1).T
+        return weights if self.columns else weights[:, 0]
 
     def left_over(self, coef: Array, b: Any) -> float:
         """Measure what the dual lacks where the coefficients do not sum to zero, to first order."""
@@ -375,9 +355,32 @@ class Problem:
     def resolvent_step(self, j: int, coef: Array, scores: Array, b: Any = 0.0) -> tuple[Array, Any]:
         """One safe fixed-point step: into the domain of the dual, to sum zero with an offset."""
         alpha = np.full(self.n, 1.0 / max(self.gram.trace, 1e-200))
-        if self.fit_intercept:
-            b = self.risk.balance(j, coef, scores, alpha, b)
-        return self.risk.step(j, coef, scores, b, alpha), b
+        if not self.fit_intercept:
+            return self.risk.step(j, coef, scores, b, alpha), b
+        b = self.risk.balance(j, coef, scores, alpha, b)
+        new = self.risk.step(j, coef, scores, b, alpha)
+        if self.risk.n_columns == 1 and not self.is_balanced(new):
+            # Steps at neighbouring offsets have sums of either sign. What is between them sums to
+            # zero, and is in the domain, which is convex.
+            side = np.sign(new.sum())
+            apart = EPS * max(abs(b), float(np.abs(scores).max()))
+            for _ in range(MAX_DOUBLINGS):
+                other = self.risk.step(j, coef, scores, b + side * apart, alpha)
+                left, right = float(new.sum()), float(other.sum())
+                if side * right <= 0.0:
+                    share = left / (left - right)
+                    return (1.0 - share) * new + share * other, b
+                apart *= 2.0
+        return new, b
+
+
+def times_weight(C: Any, weight: Array) -> Array:
+    """Weights of the losses: C times the weights of samples, where that is finite."""
+    with np.errstate(over="ignore"):
+        product: Array = C * weight
+    if not np.isfinite(product).all():
+        raise ValueError("C times sample_weight overflows; scale them down.")
+    return product
 
 
 def check_sample_weight(loss: Any, weight: Array) -> None:

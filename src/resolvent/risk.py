@@ -6,11 +6,14 @@ scores for a coupled one. Arrays hold one row for each problem, and `j` says whi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from resolvent._threads import run
+from resolvent.grams.systems import Curvature
 from resolvent.solvers import groups, loops
 from resolvent.solvers.loops import EPS
 
@@ -18,6 +21,9 @@ Array = NDArray[np.float64]
 
 MAX_NEWTON = 100  # moves of the offsets
 MAX_BISECTIONS = 50
+PART = 1 << 15  # coordinates that one thread takes at a time
+DEARER = 8  # how many times a resolvent that takes iterations costs what another does
+NO_SLOPE = 1e-12  # slopes of resolvents that are none
 
 
 class Separable:
@@ -44,6 +50,19 @@ class Separable:
         out = np.empty(len(c))
         loops.step(self.loss, self.y[j], self.C[j], c, z, b, alpha, out)
         return out
+
+    def response(self, j: int, c: Array, s: Array, sigma: float) -> tuple[Array, Curvature]:
+        """Do the step around c with alpha = sigma at scores s; minus its derivative in s too."""
+        coef, slopes = np.empty((2, len(c)))
+        part = PART // DEARER if getattr(self.loss, "iterative", False) else PART
+        y, C = self.y[j], self.C[j]
+
+        def respond(start: int) -> None:
+            p = slice(start, start + part)
+            loops.proximal(self.loss, y[p], C[p], c[p], s[p], sigma, coef[p], slopes[p])
+
+        run(respond, [(start,) for start in range(0, len(c), part)], parallel=True)
+        return coef, Curvature(sigma * np.where(slopes > NO_SLOPE, slopes, 0.0), sigma)
 
     def balance(self, j: int, c: Array, z: Array, alpha: Array, b: Any) -> Any:
         """Offset at which the step sums to zero, searched from b."""
@@ -108,6 +127,7 @@ class Coupled:
     def __init__(self, loss: Any, y: Array, C: Array, n_columns: int, alpha: float) -> None:
         self.loss, self.y, self.n_columns, self.alpha = loss, y, n_columns, alpha
         # Samples of weight zero are left out of the group of all.
+        self.is_over: Callable[[], bool] = lambda: False  # whether the time for solving is
         self.used = [c > 0.0 if n_columns == 1 else slice(None) for c in C]
         self.C = [c.max(keepdims=True) if n_columns == 1 else c for c in C]
 
@@ -136,17 +156,34 @@ class Coupled:
         result[self.used[j]] = out.ravel()
         return result
 
+    def response(self, j: int, c: Array, s: Array, sigma: float) -> tuple[Array, Curvature]:
+        """Do the step around c with alpha = sigma at scores s; minus its derivative in s too."""
+        d, e = self._slopes(j, c, s, np.full(len(c), sigma))
+        weight, bend = np.zeros((2, len(c)))
+        weight[self.used[j]], bend[self.used[j]] = d.ravel(), e.ravel()
+        weight[weight <= NO_SLOPE * sigma] = 0.0
+        curvature = Curvature(weight, sigma, bend, self.n_columns if self.n_columns > 1 else len(c))
+        return self.step(j, c, s, 0.0, np.full(len(c), sigma)), curvature
+
+    def _slopes(self, j: int, c: Array, s: Array, alpha: Array) -> Array:
+        """Vectors d and e of each group: minus the derivative of the step is diag(d) - e e'."""
+        arguments = self._arguments(j, c, s, alpha)
+        d, e = both = np.empty((2, *arguments[1].shape))
+        self._run(groups.slopes, *arguments, d, e)
+        return both
+
     def balance(self, j: int, c: Array, z: Array, alpha: Array, b: Any) -> Any:
         """Offsets at which the step sums to zero, searched from b.
 
         The sums are minus the gradient of a convex function of the offsets: Newton's method, where
-        the length of a move is found by bisection on the slope along it.
+        the length of a move is found by bisection on the slope along it. Ends early, at offsets
+        that are not the best, where the time is over.
         """
         b = np.array(np.broadcast_to(b, self.n_columns), dtype=float)
         new = self.step(j, c, z, b, alpha)
         totals = self.totals(new)
         for _ in range(MAX_NEWTON):
-            if np.abs(totals).max() <= 64 * EPS * np.abs(new).sum():
+            if np.abs(totals).max() <= 64 * EPS * np.abs(new).sum() or self.is_over():
                 break
             move = self._direction(j, c, z, b, alpha, totals)
             slope = float(totals @ move)
@@ -156,7 +193,7 @@ class Coupled:
                 left = self.totals(trial)
                 along = float(left @ move)
                 halved = np.abs(left).max() <= 0.5 * np.abs(totals).max()
-                if halved or 0.0 <= along <= 0.5 * slope:
+                if halved or 0.0 <= along <= 0.5 * slope or self.is_over():
                     break
                 lo, hi = (t, hi) if along > 0.0 else (lo, t)
                 t = 2.0 * t if hi == np.inf else 0.5 * (lo + hi)
@@ -167,9 +204,7 @@ class Coupled:
 
     def _direction(self, j: int, c: Array, z: Array, b: Any, alpha: Array, totals: Array) -> Array:
         """Newton's move of the offsets."""
-        arguments = self._arguments(j, c, z + self.spread(b), alpha)
-        d, e = np.empty((2, *arguments[1].shape))
-        self._run(groups.slopes, *arguments, d, e)
+        d, e = self._slopes(j, c, z + self.spread(b), alpha)
         bends = e.reshape(len(e), -1, self.n_columns).sum(axis=1)
         hessian = np.diag(self.totals(d.ravel())) - bends.T @ bends
         ridge = 1e-12 * float(np.trace(hessian)) + 1e-9 * float(alpha.sum()) / len(self.C[j])

@@ -30,11 +30,9 @@ WRONG = {
     "scoring": (("tune", "f.csv", "--target", "c", "--scoring", "q"), "one of scikit-learn's"),
     "folder": (("fit", "f.csv", "no/model", "--target", "c"), "no is not a directory"),
     "directory": (("fit", "f.csv", ".", "--target", "c"), "is a directory"),
-    "overwrite": (("fit", "f.csv", "f.csv", "--target", "c"), "exists and is no model"),
     "report": (("fit", "f.csv", "--target", "c", "--report", "no/r"), "no is not a directory"),
     "columns": (("fit", "f.svm", "--drop", "a"), "no named columns"),
     "probabilities": (("predict", "f.svm", "svm.model", "-b"), "no probabilities"),
-    "lost": (("predict", "f.svm", "svm.model", "f.svm"), "it would be lost"),
 }
 BAD = {
     "no file": (("fit", "none.csv", "--target", "c"), "none.csv: No such file"),
@@ -110,5 +108,5 @@ def test_full_disk(two, run, monkeypatch):
     before = set(os.listdir())
     monkeypatch.setattr(os, "fsync", fail)
     code, _, err = run("fit", "two", "-q")
-    assert (code, err) == (3, "Error: No space left on device")
+    assert (code, err) == (3, "Error: two.model: No space left on device")
     assert set(os.listdir()) == before

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 import numpy as np
 import pytest
@@ -48,11 +47,35 @@ def test_interrupt_saves_the_best_so_far(name, hard):
 
 def test_interrupt_before_there_is_anything():
     process = spawn("fit", "-", stdin=subprocess.PIPE)
-    process.stdin.write("1 1:1\n")
+    # Far more than a pipe holds: when all is written, most is read, and it waits for the rest.
+    process.stdin.write("1 1:1\n" * 100_000)
     process.stdin.flush()
-    time.sleep(2)  # it waits for more input
     process.send_signal(signal.SIGINT)
     code, _, err = finish(process)
     assert code in (130, -signal.SIGINT)
     assert "Traceback" not in err or "KeyboardInterrupt" in err
     assert os.listdir() == []
+
+
+def test_interrupted_search_says_so(two, run, monkeypatch):
+    """Told, saved and reported, although the last fit itself has converged."""
+    from resolvent.model_selection.scoring import HeldOutScorer
+
+    calls, score = [], HeldOutScorer.__call__
+
+    def interrupt(self, test, scores):
+        calls.append(test)
+        if len(calls) == 20:
+            raise KeyboardInterrupt
+        return score(self, test, scores)
+
+    monkeypatch.setattr(HeldOutScorer, "__call__", interrupt)
+    args = ("--Cs", "3", "--gammas", "2", "--threads", "1", "--report", "r.html")
+    code, out, _ = run("tune", "two", "m.model", *args)
+    assert code == 4
+    assert "Best of 3 of 6 candidates" in out
+    assert "Interrupted, after" in out
+    assert "Best model so far saved: m.model" in out
+    assert resolvent.load("m.model").estimator.status_.name == "INTERRUPTED"
+    with open("r.html") as page:
+        assert 'class="verdict open"' in page.read()

@@ -111,7 +111,7 @@ def test_interrupted_fit_leaves_a_model(estimator):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 def test_a_signal_leaves_a_model():
     code = """
-    import json, os, signal, threading, warnings
+    import json, logging, os, signal, threading, warnings
     import numpy as np
     from resolvent import KernelClassifier
     warnings.simplefilter("ignore")
@@ -119,9 +119,21 @@ def test_a_signal_leaves_a_model():
     X, y = rng.standard_normal((2000, 5)), rng.integers(0, 2, 2000)
     model = KernelClassifier(C=1e4, gamma=0.2, tol=1e-10, max_iter=10**9, warm_start=True)
     # All loops loaded: Numba makes an interrupt meanwhile a SystemError.
-    model.set_params(time_limit=2.0).fit(X, y).set_params(time_limit=None)
+    model.fit(X[:100], y[:100])
     model.__dict__.pop("_coef")
-    threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+
+    class Alarm(logging.Handler):
+        def emit(self, record):
+            if record.certificate.iteration >= 1:  # the fit is on its way
+                threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+                logger.removeHandler(self)
+
+    logger = logging.getLogger("resolvent")
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    logger.addHandler(logging.NullHandler())
+    logger.addHandler(Alarm())
+    model.verbose = 1
     try:
         model.fit(X, y)
         end = "finished"
@@ -137,7 +149,7 @@ def test_a_signal_leaves_a_model():
         [sys.executable, "-c", textwrap.dedent(code)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=250,
     )
     assert run.returncode == 0, run.stderr
     result = json.loads(run.stdout)

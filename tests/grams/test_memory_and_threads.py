@@ -1,6 +1,8 @@
 """Grams keep to their memory, copy nothing that is given, and serve several threads."""
 
+import os
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from storage import RBF_K, N, data, memmap, moves, tight, untidy
 
 from resolvent.grams import DenseGram, gram, parse_memory
 from resolvent.grams.linear import LinearGram
+from resolvent.grams.memory import free_memory
 
 
 def test_given_data_are_neither_copied_nor_changed(tmp_path):
@@ -33,17 +36,18 @@ def test_only_rows_of_nonzero_coefficients_are_computed():
     coef = np.zeros((2, N))
     coef[0, 4] = coef[1, 9] = 1
     K.product(coef)
-    assert sorted(np.flatnonzero(K._slot >= 0)) == [4, 9]
+    _, slot = K.fetch(np.empty(0, np.int64), N)  # what is at hand
+    assert sorted(np.flatnonzero(slot >= 0)) == [4, 9]
 
 
 def test_memory_limit_holds(dtype):
     X = data(dtype)
     K = gram(X, RBF_K, memory_limit=tight(X))
     K.product(np.ones((1, N)))
-    assert K._kept.nbytes + K._part * N * X.itemsize <= tight(X)
-    assert K._count == len(K._kept) > 0
+    memory, _ = K.fetch(np.arange(3))
+    assert memory.nbytes <= tight(X)
     for chunk in K.chunks(np.arange(N)):
-        assert len(chunk.rows) <= max(len(K._kept), len(chunk.part))
+        assert np.shares_memory(chunk.rows, memory)  # there are no others
 
 
 def test_memory_limit_too_small():
@@ -61,11 +65,11 @@ def test_interrupted_computation_leaves_the_gram_good():
             raise KeyboardInterrupt
         return A @ B.T
 
-    K = gram(X, kernel)
+    K = gram(X, kernel, memory_limit=tight(X))  # otherwise it is called once, for all of K
     budget[0] = 20  # within the second of the parts that rows are computed in
     with pytest.raises(KeyboardInterrupt):
         K.product(np.ones((1, N)))
-    assert 0 < K._count < N
+    assert 0 < K.at_hand < N
     np.testing.assert_allclose(K.product(np.ones((1, N)))[0], (X @ X.T).sum(axis=0), atol=1e-12)
 
 
@@ -124,3 +128,17 @@ def test_parse_memory_refuses(given):
 
 def test_parse_memory_default():
     assert 2**20 < parse_memory(None) < 2**50
+
+
+def test_limit_of_the_process_counts():
+    resource = pytest.importorskip("resource")
+    if not os.path.exists("/proc/self/statm"):
+        pytest.skip("the system does not say how much a process uses")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    try:
+        limit = pages * resource.getpagesize() + 2**28
+        resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
+        assert free_memory() <= 2**28
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)

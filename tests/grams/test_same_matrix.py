@@ -131,9 +131,9 @@ def test_pickle(tmp_path):
     for name, make in GRAMS.items():
         if name != "function":  # a lambda
             K = make(X, tmp_path)
-            np.testing.assert_array_equal(
-                pickle.loads(pickle.dumps(K)).product(coef), K.product(coef)
-            )
+            again = pickle.loads(pickle.dumps(K)).product(coef)
+            # The copy's memory may be aligned otherwise, and BLAS then adds in another order.
+            np.testing.assert_allclose(again, K.product(coef), rtol=0, atol=1e-13 * N)
 
 
 def test_objects():

@@ -10,8 +10,6 @@ from scipy import sparse
 from resolvent import gram, solve
 from resolvent.kernels import RBF
 
-pytestmark = pytest.mark.timeout(60)
-
 
 @pytest.mark.parametrize("dtype", [int, bool, object, np.float16, np.int8, np.uint64])
 def test_types_of_data(dtype):

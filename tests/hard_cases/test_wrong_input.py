@@ -7,10 +7,8 @@ import pytest
 from answers import SIGNS, data
 from scipy import sparse
 
-from resolvent import Problem, solve
+from resolvent import KernelClassifier, KernelClassifierCV, Problem, solve
 from resolvent.kernels import RBF
-
-pytestmark = pytest.mark.timeout(60)
 
 
 @pytest.mark.parametrize("loss", SIGNS)
@@ -85,6 +83,16 @@ def test_wrong_arguments(arguments, sentence):
     X, y = data()
     with pytest.raises((ValueError, TypeError), match=sentence):
         solve("hinge", RBF()(X), y, **arguments)
+
+
+@pytest.mark.parametrize("search", [False, True])
+def test_estimators_say_that_weights_overflow(search):
+    X, y = data()
+    model = (
+        KernelClassifierCV(Cs=[1e10], gammas=[1.0], cv=2) if search else KernelClassifier(C=1e10)
+    )
+    with pytest.raises(ValueError, match="C times sample_weight overflows; scale them down"):
+        model.fit(X, y, np.full(20, 1e300))
 
 
 def test_wrong_shapes():

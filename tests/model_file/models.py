@@ -14,7 +14,7 @@ from resolvent import (
 )
 from resolvent.kernels import RBF, Constant, Matern, Polynomial
 from resolvent.losses import EpsilonInsensitive, Huber
-from resolvent.svm import SVC, SVR, LinearSVC, LinearSVR
+from resolvent.svm import SVC, SVR, LinearSVC, LinearSVR, OneClassSVM
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 IRIS, SPECIES = IRIS[::3], SPECIES[::3]
@@ -47,9 +47,12 @@ CASES = {
     "linear regressor": (LinearRegressor(EpsilonInsensitive(5.0)), csr_matrix(BODY), DISEASE),
     "SVC": (SVC(C=5.0), IRIS, NAMES),
     "SVC of two": (SVC(kernel="linear"), csr_matrix(IRIS[TWO]), SPECIES[TWO]),
+    "sparse SVC": (SVC(gamma=0.5), csr_matrix(IRIS), NAMES),
     "SVR": (SVR(kernel=Matern(2.5, 0.3), C=10.0), BODY, DISEASE),
     "LinearSVC": (LinearSVC(), IRIS, NAMES),
+    "LinearSVC of two": (LinearSVC(multi_class="crammer_singer"), IRIS[TWO], SPECIES[TWO]),
     "LinearSVR": (LinearSVR(), BODY, DISEASE),
+    "OneClassSVM": (OneClassSVM(nu=0.2), IRIS, None),
 }
 
 

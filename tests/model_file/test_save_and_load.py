@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from models import BODY, CASES, DISEASE, IRIS, NAMES, fitted
+from models import BODY, CASES, DISEASE, IRIS, NAMES, SPECIES, fitted
 from numpy.testing import assert_array_equal
 from scipy.sparse import issparse
 from sklearn.datasets import make_classification
@@ -17,8 +17,8 @@ import resolvent
 from resolvent import KernelClassifier, KernelRegressor, KernelRidge
 from resolvent.io import ModelFileError
 from resolvent.io.features import Features
+from resolvent.io.kinds import ESTIMATORS
 from resolvent.io.raw import Matrix
-from resolvent.io.state import ESTIMATORS
 from resolvent.io.tabular import TabularModel
 from resolvent.kernels import RBF, Linear
 from resolvent.svm import SVC, SVR
@@ -54,7 +54,7 @@ def same(a, b):
     elif issparse(a):
         assert_array_equal(a.toarray(), b.toarray())
     elif hasattr(a, "rows"):  # an expansion
-        for name in ("kernel", "rows", "coef", "intercept"):
+        for name in ("kernel", "rows", "coef", "intercept", "weights"):
             same(getattr(a, name), getattr(b, name))
     elif isinstance(a, list) and a and hasattr(a[0], "iteration"):
         for one, other in zip(a, b, strict=True):
@@ -134,6 +134,21 @@ def test_subclass_cannot_be_saved(tmp_path):
         resolvent.save(KernelRegressor().fit(BODY, DISEASE), tmp_path / "model")
 
 
+@pytest.mark.parametrize("parameters", [{"C": "x"}, {"loss": "hinge"}, {"kernel": "precomputed"}])
+def test_what_could_not_be_loaded_is_not_saved(parameters, tmp_path):
+    model = KernelRegressor().fit(BODY, DISEASE).set_params(**parameters)
+    with pytest.raises(ModelFileError, match="damaged"):
+        resolvent.save(model, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint16", "uint64", "float16", "bool"])
+def test_labels_keep_their_type(dtype, tmp_path):
+    model = KernelClassifier().fit(IRIS, (SPECIES > 0).astype(dtype))
+    resolvent.save(model, tmp_path / "model")
+    assert resolvent.load(tmp_path / "model").classes_.dtype == dtype
+
+
 def test_unfitted_cannot_be_saved(tmp_path):
     with pytest.raises(NotFittedError):
         resolvent.save(SVC(), tmp_path / "model")
@@ -168,3 +183,11 @@ def test_big_model(tmp_path):
     resolvent.save(model, tmp_path / "model")
     size = (tmp_path / "model").stat().st_size
     assert size < 1.2 * model._expansion.rows.nbytes + 20_000
+
+
+@pytest.mark.filterwarnings("ignore:.*probability.*:FutureWarning")
+def test_probabilities_are_saved(tmp_path):
+    model = SVC(probability=True).fit(IRIS, NAMES)
+    resolvent.save(model, tmp_path / "model")
+    loaded = resolvent.load(tmp_path / "model")
+    assert_array_equal(loaded.predict_proba(IRIS), model.predict_proba(IRIS))

@@ -27,6 +27,7 @@ from resolvent import (
     LinearRegressor,
     LinearRegressorCV,
 )
+from resolvent.losses import as_loss
 from resolvent.model_selection import closed_form
 
 
@@ -174,3 +175,26 @@ def test_coverage_is_that_of_held_out_samples(regression):
     one = KernelQuantileRegressorCV(0.5, Cs=CS, gammas=1, cv=3).fit(X, y)
     assert np.isnan(one.band_coverage_)
     assert one.predict(X).shape == (70,)
+
+
+def test_closed_form_that_overflows_is_replaced(regression, monkeypatch):
+    X, y = regression
+    args = {"tol": 1e-9}
+    expected = naive(KernelRegressor(**args), X, y, 3, C=CS, gamma=GAMMAS)
+    solve = np.linalg.solve
+    calls = []
+
+    def overflows(a, b):
+        calls.append(a)
+        return np.full_like(b, np.inf) if len(calls) % 4 == 0 else solve(a, b)
+
+    monkeypatch.setattr(closed_form.np.linalg, "solve", overflows)
+    model = KernelRegressorCV(**args, Cs=CS, gammas=GAMMAS, cv=3, search_tol=1e-6, refit=False)
+    assert_same_scores(model.fit(X, y), expected, rtol=1e-3)
+    assert len(calls) >= 4
+
+
+def test_no_closed_form_for_weights_beyond_rounding():
+    squared, even = as_loss("squared"), np.full(20, 1e300)
+    assert closed_form.has_closed_form(squared, even, 5, None)
+    assert not closed_form.has_closed_form(squared, np.append(even, 1.0), 5, None)

@@ -4,7 +4,7 @@ import logging
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from resolvent import KernelClassifierCV, Status
 
@@ -44,6 +44,18 @@ def test_no_time_at_all_takes_the_middle(two_classes):
     assert model.predict(X).shape == (90,)
 
 
+def test_gap_that_is_not_known_is_not_a_problem_left_out(two_classes):
+    """A kernel matrix that is not positive semidefinite gives no bound; all is searched even so."""
+    X, y = two_classes
+    args = {"Cs": [10.0], "gammas": [2.0], "search_tol": None, "refit": False}
+    model = KernelClassifierCV(kernel="sigmoid", cv=3, **args)
+    with pytest.warns(ConvergenceWarning) as caught:
+        model.fit(X, y)
+    assert model.cv_results_["max_relative_gap"][0] == np.inf
+    assert np.isfinite(model.best_score_)
+    assert not any("missing" in str(warning.message) for warning in caught)
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_interrupt_keeps_the_best_so_far(n_jobs, two_classes):
     X, y = two_classes
@@ -60,6 +72,7 @@ def test_interrupt_keeps_the_best_so_far(n_jobs, two_classes):
         model.fit(X, y)
     assert np.isnan(model.cv_results_["mean_test_score"]).any()
     assert model.best_score_ == 0.5
+    assert model.status_ == model.search_status_ == Status.INTERRUPTED
     assert model.best_estimator_.predict(X).shape == (90,)
 
 
@@ -96,3 +109,36 @@ def test_progress_is_logged(two_classes, caplog):
 def test_bad_parameters(parameter, message, two_classes):
     with pytest.raises(ValueError, match=message):
         KernelClassifierCV(**parameter).fit(*two_classes)
+
+
+def test_status_is_that_of_the_search(two_classes, monkeypatch):
+    """A search that ended early is not CONVERGED, however well its winner was solved."""
+    X, y = two_classes
+    from resolvent.model_selection.search import Search, StoppedError
+
+    def pause(self):
+        if self.table.reached[0].all():
+            raise StoppedError
+
+    args = {"Cs": 2, "gammas": [0.1, 1.0], "cv": 3, "n_jobs": 1}
+    complete = KernelClassifierCV(**args).fit(X, y)
+    assert complete.status_ == complete.search_status_ == Status.CONVERGED
+    monkeypatch.setattr(Search, "pause", pause)
+    model = KernelClassifierCV(time_limit=60.0, **args)
+    with pytest.warns(ConvergenceWarning, match="time_limit=60 s ended the search"):
+        model.fit(X, y)
+    assert model.status_ == model.search_status_ == Status.TIME_LIMIT
+    assert model.best_estimator_.status_ == Status.CONVERGED
+
+
+def test_interrupt_before_anything_was_compared(two_classes):
+    X, y = two_classes
+
+    def interrupt(estimator, X, y):
+        raise KeyboardInterrupt
+
+    model = KernelClassifierCV(Cs=3, gammas=3, cv=3, scoring=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)

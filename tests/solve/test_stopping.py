@@ -10,6 +10,7 @@ from problems import ALL, BOTH, OFFSET, N, points, rbf, scale, targets
 from sklearn.exceptions import ConvergenceWarning
 
 from resolvent import Status, gram, solve
+from resolvent.certificate import Best, Certificate
 from resolvent.solvers import newton
 
 
@@ -89,7 +90,10 @@ def test_callback_sees_each_record_and_can_stop():
     seen = []
     s = solve("hinge", rbf(), targets("hinge"), 10.0, callback=seen.append)
     assert s.status == Status.CONVERGED
-    assert seen == s.history[1:]
+    assert seen[:-1] == s.history[1:-1]
+    # The last is certified again, as it is returned.
+    assert seen[-1] == s.history[-1]._replace(dual=seen[-1].dual, gap=seen[-1].gap)
+    assert s.history[-1].gap == pytest.approx(seen[-1].gap, abs=1e-12 * s.primal)
     with pytest.warns(ConvergenceWarning, match="callback"):
         s = solve(
             "hinge", rbf(), targets("hinge"), 1e3, tol=1e-10, rule="cyclic", accelerate=False,
@@ -150,3 +154,15 @@ def test_the_last_certificate_takes_one_product(monkeypatch):
     assert states == [False, True]  # where it starts, and the last
     assert abs(s.coef.sum()) <= 1e-12 * np.abs(s.coef).sum()
     np.testing.assert_allclose(s.fitted - s.intercept, state(s.coef[None])[0], atol=1e-12)
+
+
+def test_what_has_overflowed_is_never_the_best():
+    def certificate(primal, dual):
+        return Certificate(np.zeros(1), np.zeros(1), np.zeros(1), 0.0, primal, dual, 0.0)
+
+    best = Best()
+    best.see(certificate(2.0, 1.0))
+    best.see(certificate(np.nan, np.nan))
+    assert (best.known.primal, best.dual) == (2.0, 1.0)
+    best.see(certificate(1.5, 1.2))
+    assert (best.known.primal, best.dual) == (1.5, 1.2)

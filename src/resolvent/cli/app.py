@@ -178,7 +178,8 @@ ReportOption = Annotated[
     Path | None, _option(TALK, "--report", help="Write a page with pictures (HTML).")
 ]
 ForceOption = Annotated[
-    bool, _option(TALK, "--force", help="Replace a file that is no model by the model.")
+    bool,
+    _option(TALK, "--force", help="Replace files, also an input or one of another kind."),
 ]
 QuietOption = Annotated[bool, _option(TALK, "--quiet", "-q", help="Say nothing but errors.")]
 JsonOption = Annotated[bool, _option(TALK, "--json", help="JSON lines for programs.")]
@@ -309,6 +310,7 @@ def predict(
     ] = False,
     format: FormatOption = Format.auto,
     threads: ThreadsOption = None,
+    force: ForceOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Predict for the rows of a file, one prediction a line."""
@@ -326,6 +328,7 @@ def evaluate(
     format: FormatOption = Format.auto,
     threads: ThreadsOption = None,
     report: ReportOption = None,
+    force: ForceOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:

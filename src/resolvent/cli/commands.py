@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from resolvent.cli import models, parsing
 from resolvent.cli.output import Code, Output, uninterrupted
+from resolvent.cli.outputs import check_outputs
 from resolvent.cli.progress import watched
 from resolvent.cli.scores import Evaluation, certificate, closeness, describe, evaluate, loss_name
 from resolvent.io.atomic import write_atomically
@@ -88,11 +89,20 @@ def run_tune(output: Output, data: str, model: Path | None, **options: Any) -> N
         interrupted = fit_watched(output, search, training, options["tol"])
         if not hasattr(search, "best_estimator_"):
             raise KeyboardInterrupt
-        n = len(search.cv_results_["params"])
-        output.event("search", best=search.best_params_, score=search.best_score_, candidates=n)
+        n, scores = len(search.cv_results_["params"]), search.cv_results_["mean_test_score"]
+        compared = int(np.count_nonzero(~np.isnan(scores)))
+        output.event(
+            "search",
+            best=search.best_params_,
+            score=search.best_score_,
+            candidates=n,
+            compared=compared,
+            status=search.search_status_.name,
+        )
         chosen = ", ".join(f"{name} = {x:.4g}" for name, x in search.best_params_.items())
+        of = f"{n}" if compared == n else f"{compared} of {n}"
         output.say(
-            f"Best of {n} candidates: {chosen}, mean score {search.best_score_:.4g} "
+            f"Best of {of} candidates: {chosen}, mean score {search.best_score_:.4g} "
             f"({search.search_time_:.1f} s)"
         )
         further: list[tuple[str, str]] = []
@@ -101,6 +111,7 @@ def run_tune(output: Output, data: str, model: Path | None, **options: Any) -> N
 
             draw_search(further, search)
         best = search.best_estimator_
+        best.status_ = search.status_  # what is said and saved is of the whole search
         settle(output, best, training, path, interrupted, data, options["report"], further)
 
 
@@ -147,9 +158,7 @@ def settle(
 
 def prepare(data: str, path: Path, options: dict[str, Any]) -> tuple[models.Training, Any, Any]:
     """Check options, then read the data; what is wrong is said before anything slow starts."""
-    parsing.check_target_file(path, options["force"])
-    if options["report"] is not None:
-        parsing.check_target_file(options["report"], True, "report")
+    check_outputs({"model": path, "report": options["report"]}, [data], options["force"])
     if not 0 < options["C"] < np.inf:
         raise typer.BadParameter(f"{options['C']} must be a positive number.", param_hint="--C")
     from resolvent.grams.memory import parse_memory
@@ -244,12 +253,10 @@ def run_predict(
     probabilities: bool,
     format: str,
     threads: int | None,
+    force: bool,
 ) -> None:
     """Write a prediction for each row."""
-    if out is not None:
-        parsing.check_target_file(out, True, "predictions")
-        if out.exists() and any(Path(x).exists() and out.samefile(x) for x in (data, model)):
-            raise typer.BadParameter(f"{out} is the data or the model; it would be lost.")
+    check_outputs({"predictions": out}, [data, model], force)
     fitted = models.open_model(model)
     estimator = fitted.estimator
     if probabilities and not hasattr(estimator, "predict_proba"):
@@ -295,10 +302,10 @@ def run_evaluate(
     format: str,
     threads: int | None,
     report: Path | None,
+    force: bool,
 ) -> None:
     """Score the model on data."""
-    if report is not None:
-        parsing.check_target_file(report, True, "report")
+    check_outputs({"report": report}, [data, model], force)
     fitted = models.open_model(model)
     X, y = models.read_for(fitted, data, format=format, target=target, note=output.note)
     if y is None:
@@ -354,7 +361,7 @@ def _shortened(values: list[Any]) -> str:
 
 def run_convert(output: Output, source: Path, target: Path, features: int, force: bool) -> None:
     """Turn one kind of model file into the other."""
-    parsing.check_target_file(target, force)
+    check_outputs({"model": target}, [source], force)
     from_libsvm = looks_like_libsvm(source)
     model = models.open_model(source, features)
     if from_libsvm:

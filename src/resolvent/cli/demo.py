@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from resolvent.cli.output import Output
+from resolvent.io.atomic import write_atomically
 
 __all__ = ["run_demo"]
 
@@ -79,7 +80,7 @@ def _write_data(folder: Path) -> None:
         f"{label} {' '.join(f'{j + 1}:{value:g}' for j, value in enumerate(row))}\n"
         for label, row in zip(y, X, strict=True)
     )
-    (folder / "flowers.svm").write_text("".join(lines))
+    _write(folder / "flowers.svm", "".join(lines))
 
 
 def _table(path: Path, names: list[str], X: np.ndarray, y: np.ndarray) -> None:
@@ -88,4 +89,11 @@ def _table(path: Path, names: list[str], X: np.ndarray, y: np.ndarray) -> None:
         ",".join([*(f"{value:g}" for value in row), str(target)])
         for row, target in zip(X, y, strict=True)
     ]
-    path.write_text("\n".join(lines) + "\n")
+    _write(path, "\n".join(lines) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file of data; one that is there already must be the same."""
+    if path.exists() and path.read_bytes() != text.encode():
+        raise typer.BadParameter(f"{path} exists and is not the demo's; give another folder.")
+    write_atomically(path, text.encode())

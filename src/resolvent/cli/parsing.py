@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,6 @@ from resolvent.losses import BY_NAME, as_loss
 
 __all__ = [
     "check_scoring",
-    "check_target_file",
     "parse_class_weight",
     "parse_gamma",
     "parse_grid",
@@ -118,22 +115,3 @@ def parse_class_weight(text: str | None, classes: np.ndarray) -> Any:
                 param_hint="--class-weight",
             ) from None
     return found
-
-
-def check_target_file(path: Path, force: bool, what: str = "model") -> None:
-    """Refuse, before any work, a place where a file cannot go or would replace something else."""
-    if path.is_dir():
-        raise typer.BadParameter(f"{path} is a directory; give the name of a file.")
-    folder = path.parent
-    if not folder.is_dir():
-        raise typer.BadParameter(f"{folder} is not a directory, so {path} cannot be written.")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise typer.BadParameter(f"{path} cannot be written: no permission.")
-    if what == "model" and path.is_file() and path.stat().st_size and not force:
-        with path.open("rb") as file:
-            start = file.read(4096)
-        if b"__metadata__" not in start and not start.startswith(b"svm_type "):
-            raise typer.BadParameter(
-                f"{path} exists and is no model; give the model another name, or say --force to "
-                "replace it."
-            )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from resolvent import __version__
+from resolvent.cli.outputs import REPORT_MARK
 from resolvent.cli.pictures import draw_all
 from resolvent.cli.scores import Evaluation, certificate, closeness, describe
 from resolvent.io.atomic import write_atomically
@@ -104,7 +105,7 @@ def write_report(
     parts.append(_data_summary(model, found, facts))
     parts.append(_settings(model))
     when = datetime.now().strftime("%Y-%m-%d %H:%M")
-    parts.append(f'<p class="soft">Made by resolvent {__version__}, {when}.</p>')
+    parts.append(f'<p class="soft">{REPORT_MARK} {__version__}, {when}.</p>')
     page = (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from resolvent.certificate import relative_gaps
 from resolvent.io.errors import DataFileError
 from resolvent.io.tabular import TabularModel
 from resolvent.losses import BY_NAME
-from resolvent.problem import Status, relative_gaps
+from resolvent.problem import Status
 from resolvent.solvers.loops import EPS
 
 __all__ = ["Evaluation", "certificate", "closeness", "describe", "evaluate", "loss_name"]

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import logging
-import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from numbers import Real
 from threading import Event, Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from resolvent._clock import Clock
 from resolvent._solve import solve
-from resolvent._threads import run
+from resolvent._threads import one_blas_thread, run
+from resolvent.certificate import relative_gaps
 from resolvent.estimators._compat import CallbackSupportMixin, FitProgress
-from resolvent.estimators._expansion import Expansion, take_rows
+from resolvent.estimators._expansion import Expansion, as_samples, take_rows
 from resolvent.grams import Gram, gram
 from resolvent.kernels import FunctionKernel, Kernel, make_kernel
-from resolvent.problem import Record, Solution, Status, relative_gaps
+from resolvent.problem import Record, Solution, Status, times_weight
 from resolvent.solvers.coordinate_descent import as_generator
+from resolvent.solvers.iterate import warn_of
 
 logger = logging.getLogger("resolvent")
 
@@ -41,6 +45,14 @@ class Data:
 
     def __len__(self) -> int:
         return len(self.kept)
+
+
+class Fit(NamedTuple):
+    """What was solved for: coefficients (n, m), offsets (m,), and weights (m, d) if K has them."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    weights: np.ndarray | None
 
 
 class Machine(CallbackSupportMixin, BaseEstimator):
@@ -67,11 +79,12 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         """Validate the arguments of fit and drop the rows of weight zero."""
         if self._takes_objects():
             y = validate_data(self, y=y, **checks)
-            X = X if hasattr(X, "shape") else list(X)
+            X = as_samples(X)
             n = X.shape[0] if hasattr(X, "shape") else len(X)
             if n != len(y):
                 raise ValueError(f"X has {n} samples, but y has {len(y)}.")
         else:
+            self._refuse_objects(X)
             X, y = validate_data(
                 self,
                 X,
@@ -88,13 +101,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             )
         weight = np.ones(n)
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
-            if (weight < 0).any():
-                raise ValueError(
-                    f"sample_weight has a negative value ({weight.min():g}); weights must be >= 0."
-                )
-            if not weight.any():
-                raise ValueError("sample_weight is all zero: no sample is left to fit.")
+            weight = self._read_weight(sample_weight, y)
         self._n_given = n
         kept = np.flatnonzero(weight)
         if len(kept) < n:
@@ -102,11 +109,36 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             y, weight = y[kept], weight[kept]
         return Data(X, y, weight, kept)
 
+    def _refuse_objects(self, X: Any) -> None:
+        """Point from what is no numbers to what takes it."""
+        if sparse.issparse(X) and self._is_precomputed():
+            raise TypeError("Sparse precomputed kernels are not supported: pass K.toarray().")
+        first = X[0] if isinstance(X, list | tuple) and X else None
+        if getattr(X, "ndim", 0) == 1 and len(X):
+            first = np.asarray(X)[0]
+        if isinstance(first, str):
+            raise ValueError(
+                f"X holds strings (the first is {first[:40]!r}), where kernel="
+                f"{getattr(self, 'kernel', 'linear')!r} needs numbers: give kernel=pairwise(f) of "
+                "resolvent.kernels with a function f(a, b) of two of them, or encode them."
+            )
+
+    def _read_weight(self, sample_weight: Any, y: np.ndarray) -> np.ndarray:
+        """Validate the weights of the samples, of which some must be above zero."""
+        weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
+        if (weight < 0).any():
+            raise ValueError(
+                f"sample_weight has a negative value ({weight.min():g}); weights must be >= 0."
+            )
+        if not weight.any():
+            raise ValueError("sample_weight is all zero: no sample is left to fit.")
+        return weight
+
     def _read_new(self, X: Any) -> Any:
         """Validate the argument of predict."""
         check_is_fitted(self)
         if self._takes_objects():
-            return X if hasattr(X, "shape") else list(X)
+            return as_samples(X)
         return validate_data(
             self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
         )
@@ -136,8 +168,9 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         C: float = 1.0,
         start: np.ndarray | None = None,
         random_state: Any = None,
+        accept: Callable[..., bool] | None = None,
         **settings: Any,
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> Fit:
         """Solve for all columns of `targets`, with weights of the same shape, C times those given.
 
         For a loss that couples the columns the weights are a vector.
@@ -145,11 +178,10 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         `losses` is one loss for all columns, or a list of one for each. Columns that leave out most
         rows, as one-vs-one problems do, are solved on the kernel matrix of their own rows, some at
         a time if they are large. So are those of a kernel matrix that gives no rows, since there is
-        nothing of it that they could share. Sets the attributes that describe the fit, and returns
-        coefficients (n, m) and offsets (m,).
+        nothing of it that they could share. `accept`, a function of a solution, its targets and
+        its weights, may ask for a tighter tolerance. Sets the attributes that describe the fit.
         """
-        began = time.perf_counter()
-        limit = settings.pop("time_limit", None)
+        clock = Clock(settings.pop("time_limit", None))
         progress, one_at_a_time, stopped = FitProgress(self), Lock(), Event()
 
         def report(record: Record) -> bool:
@@ -172,40 +204,55 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         def work(k: int) -> None:
             rows = np.flatnonzero(weights[:, k]) if apart else np.arange(len(targets))
             part = np.ix_(rows, np.array(jobs[k]))
-            left = limit and min(limit, max(0.0, limit + began - time.perf_counter()))
-            solution = solve(
+            data = (
                 losses[k] if isinstance(losses, list) else losses,
                 K.restricted(rows) if apart else K,
                 targets[part],
-                C * (weights if weights.ndim == 1 else weights[part]),
-                start=None if start is None else start[part],
-                callback=report,
-                on_interrupt="return",
-                time_limit=0.0 if stopped.is_set() else left,  # then it stays where it starts
-                random_state=random_state[k] if np.ndim(random_state) else random_state,
-                **settings,
+                times_weight(C, weights if weights.ndim == 1 else weights[part]),
             )
+            options = {
+                **settings,
+                "callback": report,
+                "on_interrupt": "return",
+                # once stopped, the others stay where they start
+                "time_limit": 0.0 if stopped.is_set() else clock.left,
+                "random_state": random_state[k] if np.ndim(random_state) else random_state,
+            }
+            solution = solve(*data, start=None if start is None else start[part], **options)
+            if accept is not None:
+                solution = _refined(solution, accept, data, options)
             if solution.status == Status.INTERRUPTED:
                 stopped.set()
             solutions[k] = solution
             coef[part] = solution.coef
 
-        parallel = alone or (apart and int(np.count_nonzero(weights)) > LARGE * len(jobs))
+        parallel = alone or (apart and _is_for_threads(K, weights))
         run(work, [(k,) for k in range(len(jobs))], parallel)
         progress.end()
-        self._describe(solutions, time.perf_counter() - began)
-        return coef, np.concatenate([s.intercept for s in solutions])
+        self._describe(solutions, clock.seconds)
+        offsets = np.concatenate([s.intercept for s in solutions])
+        if solutions[0].weights is None:
+            return Fit(coef, offsets, None)
+        return Fit(coef, offsets, np.vstack([s.weights.T for s in solutions]))
 
     @staticmethod
     def _gram(data: Data, kernel: Kernel | None, memory_limit: Any = "auto") -> Gram:
         """Kernel matrix of the samples."""
         return gram(data.X, "precomputed" if kernel is None else kernel, memory_limit=memory_limit)
 
+    def _set_certificate(self, gap: np.ndarray, objective: np.ndarray, n_iter: np.ndarray) -> None:
+        """Set what each problem ended with; numbers if there is one."""
+        for name, values in (("dual_gap_", gap), ("objective_", objective), ("n_iter_", n_iter)):
+            setattr(self, name, values[0].item() if len(values) == 1 else values)
+
     def _describe(self, solutions: list[Solution], seconds: float) -> None:
         """Set the attributes that say how a fit went; numbers if it was of one problem."""
-        for name, field in (("dual_gap_", "gap"), ("objective_", "primal"), ("n_iter_", "n_iter")):
-            values = np.concatenate([np.atleast_1d(getattr(s, field)) for s in solutions])
-            setattr(self, name, values[0].item() if len(values) == 1 else values)
+        self._set_certificate(
+            *(
+                np.concatenate([np.atleast_1d(getattr(s, field)) for s in solutions])
+                for field in ("gap", "primal", "n_iter")
+            )
+        )
         self.status_ = max(s.status for s in solutions)
         self.history_ = [record for s in solutions for record in s.history]
         self.fit_time_ = seconds
@@ -238,27 +285,20 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             extra={"certificate": record},  # for handlers that draw instead of print
         )
 
-    def _expand(
-        self, data: Data, kernel: Kernel | None, coef: np.ndarray, offset: np.ndarray
-    ) -> None:
-        """Keep the support vectors and their coefficients (n, m) for prediction."""
+    def _expand(self, data: Data, kernel: Kernel | None, fit: Fit) -> None:
+        """Keep the support vectors and their coefficients for prediction."""
+        coef = fit.coef
         inside = np.flatnonzero(coef.any(axis=1))
         if data.codes is not None and coef.shape[1] > 1:  # class by class, as SVC and LIBSVM do
             inside = inside[np.argsort(data.codes[inside], kind="stable")]
         self.support_ = data.kept[inside]
         rows = self.support_ if kernel is None else take_rows(data.X, inside)
-        self._expansion = Expansion(kernel, rows, coef[inside], offset)
+        self._expansion = Expansion(kernel, rows, coef[inside], fit.intercept, fit.weights)
 
     def _scores(self, X: Any) -> np.ndarray:
         """Scores of new samples, one column for each problem."""
         X = self._read_new(X)
         return self._expansion(X)
-
-    def _conclude(self) -> Any:
-        """End a fit: the model is there, but an interrupt is still an interrupt."""
-        if self.status_ == Status.INTERRUPTED:
-            raise KeyboardInterrupt
-        return self
 
     # ---- tags -----------------------------------------------------------------------------
 
@@ -277,13 +317,42 @@ class KernelMachine(Machine):
         losses, targets, weight = self._columns(data, data.weight)
         kernel = self._make_kernel(data)
         C, K = checked_C(self.C), self._gram(data, kernel, self.memory_limit)
-        coef, offset = self._solve(K, losses, targets, weight, C=C, **self._settings())
+        fit = self._solve(K, losses, targets, weight, C=C, **self._settings())
         self.kernel_ = kernel
-        self._coef = coef  # for a warm start
-        self._expand(data, kernel, coef, offset)
+        self._coef = fit.coef  # for a warm start
+        self._expand(data, kernel, fit)
         self.dual_coef_ = self._expansion.coef.T
         self.intercept_ = self._expansion.intercept
-        return self._conclude()
+        return self
+
+
+def _is_for_threads(K: Gram, weights: np.ndarray) -> bool:
+    """Whether columns on rows of their own are large, and their matrices fit beside each other."""
+    sizes = np.count_nonzero(weights, axis=0)
+    with one_blas_thread() as threads:
+        return bool(sizes.mean() > LARGE) and K.has_room_for(threads, int(sizes.max()))
+
+
+def _refined(
+    solution: Solution, accept: Callable[..., bool], data: Any, options: dict[str, Any]
+) -> Solution:
+    """Go on from a solution at tighter tolerances until it is accepted."""
+    for tol in (1e-2 * options["tol"], 0.0):
+        if solution.status != Status.CONVERGED or accept(solution, *data[2:]):
+            break
+        last = solution.history[-1]
+        further = solve(*data, start=solution, warn=False, **(options | {"tol": tol}))
+        if further.status > Status.PRECISION_LIMIT:  # not of a tolerance that nobody asked for
+            warn_of(further, tol, "gap")
+        history = [
+            record._replace(
+                iteration=last.iteration + record.iteration, seconds=last.seconds + record.seconds
+            )
+            for record in further.history
+        ]
+        n_iter = solution.n_iter + further.n_iter
+        solution = replace(further, n_iter=n_iter, history=solution.history + history)
+    return solution
 
 
 def _leave_out_most(weights: np.ndarray) -> bool:

@@ -42,9 +42,9 @@ def as_decision(scores: np.ndarray, n_classes: int, strategy: str) -> np.ndarray
     """Turn the scores of the problems into one value for each class; a vector for two classes."""
     if n_classes == 2:
         return scores[:, 0]
-    if strategy == "ovr":
-        return scores
-    return _ovr_decision_function(scores < 0, -scores, n_classes)
+    if strategy == "ovo":
+        return _ovr_decision_function(scores < 0, -scores, n_classes)
+    return scores
 
 
 def as_codes(decision: np.ndarray) -> np.ndarray:

@@ -6,15 +6,27 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import safe_sparse_dot
 
 from resolvent._threads import run
 from resolvent.grams.linear import LinearGram
 from resolvent.grams.panels import add_scores
 from resolvent.grams.rows import WIDE, scratch, tile_rows
-from resolvent.kernels import Kernel, Points
+from resolvent.kernels import Kernel, Linear, Points
 
 TILE, WIDE_TILE = (512, 1024), (1280, 2048)  # rows, at most, and columns
 PARTS = 4  # into a multiple of which rows are cut, so that threads have the same work
+
+
+def as_samples(X: Any) -> Any:
+    """Return samples for a function kernel: an array or a sparse matrix as it is, else a list.
+
+    What has labels, such as a Series of strings, becomes an array: samples are taken by position.
+    """
+    if hasattr(X, "iloc"):
+        return X.to_numpy()
+    return X if hasattr(X, "shape") else list(X)
 
 
 def take_rows(X: Any, index: np.ndarray) -> Any:
@@ -35,16 +47,34 @@ class Expansion:
         Their coefficients.
     intercept : ndarray of shape (m,)
         The offsets.
+    weights : ndarray of shape (m, d), optional
+        For the linear kernel the weights of the features and, last, of its constant one if there is
+        a bias: what a fit has certified. If they are not given they are the sum over `rows`.
     """
 
-    def __init__(self, kernel: Kernel | None, rows: Any, coef: np.ndarray, intercept: np.ndarray):
+    def __init__(
+        self,
+        kernel: Kernel | None,
+        rows: Any,
+        coef: np.ndarray,
+        intercept: np.ndarray,
+        weights: np.ndarray | None = None,
+    ) -> None:
         self.kernel, self.rows = kernel, rows
         self.coef, self.intercept = coef, intercept
+        self.weights = weights
+        if weights is None and isinstance(kernel, Linear):
+            self.weights = np.zeros((len(intercept), rows.shape[1] + bool(kernel.bias)))
+            if len(coef):
+                self.weights = LinearGram(rows, bias=kernel.bias).state(coef.T)
 
     def __call__(self, X: Any) -> np.ndarray:
         """Scores of the rows of X, of shape (n, m), computed in tiles on all cores."""
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         scores = np.tile(self.intercept, (n, 1))
+        if self.weights is not None:
+            bias = self.kernel.bias if isinstance(self.kernel, Linear) else 0.0
+            return linear_scores(X, *split_bias(self.weights, self.intercept, bias))
         if len(self.coef) == 0:
             return scores
         if self.kernel is None:
@@ -66,7 +96,8 @@ class Expansion:
             for tile, here in zip(tiles, columns, strict=True)
         ]
         kernel = self.kernel
-        count = PARTS * math.ceil(n / (PARTS * most_rows))
+        parts = PARTS if kernel.parallel else 1
+        count = parts * math.ceil(n / (parts * most_rows))
         step = math.ceil(n / count)
 
         def add(start: int) -> None:
@@ -84,11 +115,17 @@ class Expansion:
         return scores
 
 
-def linear_weights(X: Any, coef: np.ndarray) -> np.ndarray:
-    """Weights w = X'c of linear kernels, one row for each column of `coef`."""
-    return LinearGram(X).state(coef.T)
+def split_bias(
+    weights: np.ndarray, intercept: np.ndarray, bias: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (m, d) of the features and offsets (m,) that a constant last feature is part of."""
+    if not bias:
+        return weights, intercept
+    return weights[:, :-1], intercept + bias * weights[:, -1]
 
 
 def linear_scores(X: Any, weights: np.ndarray, intercept: Any) -> np.ndarray:
-    """Scores x'w + b of shape (n, m)."""
-    return X @ np.atleast_2d(weights).T + intercept
+    """Scores x'w + b of shape (n, m); the weights may be sparse."""
+    if not sparse.issparse(weights):
+        weights = np.atleast_2d(weights)
+    return safe_sparse_dot(X, weights.T, dense_output=True) + intercept

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from resolvent.estimators._base import Data, KernelMachine, Machine
 from resolvent.estimators._classes import as_codes, as_columns, as_decision, class_factors
-from resolvent.estimators._compat import with_callbacks
+from resolvent.estimators._fitting import fit_method
 from resolvent.losses import as_loss, is_for_labels
 from resolvent.solvers import groups
 from resolvent.solvers.loops import EPS, apply_link
@@ -39,8 +39,9 @@ class MachineClassifier(ClassifierMixin, Machine):
         codes = np.searchsorted(self.classes_, data.y)  # faster than np.unique's inverse: no sort
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y has only one class ({self.classes_[0]!r}), where a classifier needs samples of "
-                "at least 2 classes with a weight above zero."
+                "Invalid input - all samples with positive weights belong to the same class: there "
+                f"is only one class ({self.classes_.tolist()[0]!r}) with a weight above zero, "
+                "where a classifier needs at least 2."
             )
         return data, codes
 
@@ -311,7 +312,7 @@ class KernelClassifier(ProbabilityMixin, MachineClassifier, KernelMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
+    @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelClassifier:
         """Fit the classifier.
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from resolvent.estimators._base import Data, Machine, checked_C
-from resolvent.estimators._compat import with_callbacks
-from resolvent.estimators._expansion import linear_scores
+from resolvent.estimators._expansion import linear_scores, split_bias
+from resolvent.estimators._fitting import fit_method
 from resolvent.estimators.classifier import MachineClassifier, ProbabilityMixin
 from resolvent.estimators.regressor import AnyLossRegressor
 from resolvent.kernels import Linear
@@ -28,10 +28,11 @@ class LinearMachine(Machine):
         kernel = settings.pop("kernel", Linear())
         C = checked_C(self.C)
         K = self._gram(data, kernel)
-        coef, offset = self._solve(K, loss, targets, weight, C=C, **settings)
-        self._coef = coef  # for a warm start
-        self.coef_ = np.ascontiguousarray(K.state(coef.T)[:, : data.X.shape[1]])  # but for a bias
-        self.intercept_ = offset + kernel.bias**2 * coef.sum(axis=0)
+        fit = self._solve(K, loss, targets, weight, C=C, **settings)
+        self._coef = fit.coef  # for a warm start
+        assert fit.weights is not None
+        weights, self.intercept_ = split_bias(fit.weights, fit.intercept, kernel.bias)
+        self.coef_ = np.ascontiguousarray(weights)
 
     def _scores(self, X: Any) -> np.ndarray:
         return linear_scores(self._read_new(X), self.coef_, self.intercept_)
@@ -124,7 +125,7 @@ class LinearClassifier(ProbabilityMixin, MachineClassifier, LinearMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
+    @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearClassifier:
         """Fit the classifier.
 
@@ -155,7 +156,7 @@ class LinearClassifier(ProbabilityMixin, MachineClassifier, LinearMachine):
 
     def _fit_data(self, data: Data) -> LinearClassifier:
         self._fit_weights(data, *self._columns(data, data.weight), **self._settings())
-        return self._conclude()
+        return self
 
 
 class LinearRegressor(AnyLossRegressor, LinearMachine):
@@ -237,7 +238,7 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
+    @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegressor:
         """Fit the regressor.
 
@@ -260,4 +261,4 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
         self._fit_weights(data, *self._columns(data, data.weight), **self._settings())
         if self._vector:
             self.coef_, self.intercept_ = self.coef_[0], self.intercept_[0].item()
-        return self._conclude()
+        return self

@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import sklearn.svm
+from sklearn.linear_model._base import SparseCoefMixin
 
+from resolvent.estimators._base import Data
 from resolvent.estimators._classes import as_columns, class_factors
-from resolvent.estimators._compat import with_callbacks
+from resolvent.estimators._compat import constraints
+from resolvent.estimators._fitting import fit_method
+from resolvent.estimators._libsvm import GAP
 from resolvent.estimators.classifier import MachineClassifier
 from resolvent.estimators.linear import LinearMachine
 from resolvent.estimators.regressor import MachineRegressor
@@ -29,13 +34,17 @@ class LinearSupportVectorMachine(LinearMachine):
             )
         return {
             "kernel": Linear(bias=scaling if self.fit_intercept else 0.0),
-            "tol": self.tol,
+            "tol": min(self.tol, GAP),
             "max_iter": self.max_iter,
             "random_state": self.random_state,
         }
 
+    def _set_certificate(self, gap: np.ndarray, objective: np.ndarray, n_iter: np.ndarray) -> None:
+        super()._set_certificate(gap, objective, n_iter)
+        self.n_iter_ = int(n_iter.max())  # of the problem that took most, as LIBLINEAR's
 
-class LinearSVC(MachineClassifier, LinearSupportVectorMachine):
+
+class LinearSVC(SparseCoefMixin, MachineClassifier, LinearSupportVectorMachine):
     """Linear support vector classification, as scikit-learn's, with a certificate.
 
     As in LIBLINEAR the offset is penalised, through a constant feature; for one that is not, use
@@ -44,17 +53,18 @@ class LinearSVC(MachineClassifier, LinearSupportVectorMachine):
     Parameters
     ----------
     penalty : {"l2"}, default="l2"
-        The penalty; "l1" is not supported.
+        The penalty; "l1" is another problem and is not supported.
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
         The loss.
     dual : bool or "auto", default="auto"
         Accepted for compatibility; it does not change the solution.
-    tol : float, default=1e-5
-        Relative duality gap to reach.
+    tol : float, default=1e-4
+        Relative duality gap to reach; values above 1e-5, which is close to what LIBLINEAR reaches
+        with its default, count as 1e-5.
     C : float, default=1.0
         Weight of the loss.
-    multi_class : {"ovr"}, default="ovr"
-        One-vs-rest.
+    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+        One-vs-rest, or the loss of Crammer and Singer of all classes together.
     fit_intercept : bool, default=True
         Whether to fit an offset.
     intercept_scaling : float, default=1.0
@@ -65,7 +75,7 @@ class LinearSVC(MachineClassifier, LinearSupportVectorMachine):
         Whether to report progress through the logger "resolvent".
     random_state : int, RandomState or None, default=None
         Seed of the order of updates.
-    max_iter : int or None, default=None
+    max_iter : int or None, default=1000
         Largest number of iterations; None is the solver's default.
 
     Attributes
@@ -88,13 +98,15 @@ class LinearSVC(MachineClassifier, LinearSupportVectorMachine):
     (3, 4)
     """
 
+    _parameter_constraints = constraints(sklearn.svm.LinearSVC)
+
     def __init__(
         self,
         penalty: str = "l2",
         loss: str = "squared_hinge",
         *,
         dual: Any = "auto",
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         C: float = 1.0,
         multi_class: str = "ovr",
         fit_intercept: bool = True,
@@ -102,7 +114,7 @@ class LinearSVC(MachineClassifier, LinearSupportVectorMachine):
         class_weight: Any = None,
         verbose: int = 0,
         random_state: Any = None,
-        max_iter: int | None = None,
+        max_iter: int | None = 1000,
     ) -> None:
         self.penalty = penalty
         self.loss = loss
@@ -117,7 +129,7 @@ class LinearSVC(MachineClassifier, LinearSupportVectorMachine):
         self.random_state = random_state
         self.max_iter = max_iter
 
-    @with_callbacks
+    @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit the machine.
 
@@ -136,28 +148,40 @@ class LinearSVC(MachineClassifier, LinearSupportVectorMachine):
         """
         if self.penalty != "l2":
             raise ValueError(
-                f"penalty={self.penalty!r} is not supported: the penalty here is 'l2'; for sparse "
-                "weights use scikit-learn's LinearSVC or SGDClassifier."
+                f"Unsupported set of arguments: penalty={self.penalty!r}, loss={self.loss!r}, "
+                f"dual={self.dual!r}: the penalty here is 'l2'; for sparse weights use "
+                "scikit-learn's LinearSVC or SGDClassifier."
             )
         if self.loss not in ("hinge", "squared_hinge"):
             raise ValueError(
                 f"loss={self.loss!r} must be 'hinge' or 'squared_hinge'; for other losses use "
                 "LinearClassifier."
             )
-        if self.multi_class != "ovr":
+        if self.multi_class not in ("ovr", "crammer_singer"):
             raise ValueError(
-                f"multi_class={self.multi_class!r} is not supported; use 'ovr', or SVC for one-vs-"
-                "one."
+                f"multi_class={self.multi_class!r} must be 'ovr' or 'crammer_singer'; SVC has one-"
+                "vs-one."
             )
         data, codes = self._read_classes(X, y, sample_weight)
-        k = len(self.classes_)
         factors = class_factors(self.class_weight, self.classes_, codes, data.weight)
-        signs, _ = as_columns(codes, k, "ovr")
-        own = factors[codes][:, None]
-        # As in LIBLINEAR: with several classes the rest of a problem has factor 1.
-        weight = data.weight[:, None] * (own if k == 2 else np.where(signs > 0, own, 1.0))
-        self._fit_weights(data, as_loss(self.loss), signs, weight, **self._penalised())
-        return self._conclude()
+        if self.multi_class == "crammer_singer":
+            self._fit_together(data, codes, data.weight * factors[codes])
+        else:
+            k = len(self.classes_)
+            signs, _ = as_columns(codes, k, "ovr")
+            own = factors[codes][:, None]
+            # As in LIBLINEAR: with several classes the rest of a problem has factor 1.
+            weight = data.weight[:, None] * (own if k == 2 else np.where(signs > 0, own, 1.0))
+            self._fit_weights(data, as_loss(self.loss), signs, weight, **self._penalised())
+        return self
+
+    def _fit_together(self, data: Data, codes: np.ndarray, weight: np.ndarray) -> None:
+        """Fit by the loss of Crammer and Singer; two classes have one row of weights."""
+        targets = np.eye(len(self.classes_))[codes]
+        self._fit_weights(data, as_loss("crammer_singer"), targets, weight, **self._penalised())
+        if len(self.classes_) == 2:
+            self.coef_ = np.diff(self.coef_, axis=0)
+            self.intercept_ = np.diff(self.intercept_)
 
 
 class LinearSVR(MachineRegressor, LinearSupportVectorMachine):
@@ -170,8 +194,9 @@ class LinearSVR(MachineRegressor, LinearSupportVectorMachine):
     ----------
     epsilon : float, default=0.0
         Residuals up to this size cost nothing.
-    tol : float, default=1e-5
-        Relative duality gap to reach.
+    tol : float, default=1e-4
+        Relative duality gap to reach; values above 1e-5, which is close to what LIBLINEAR reaches
+        with its default, count as 1e-5.
     C : float, default=1.0
         Weight of the loss.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
@@ -186,7 +211,7 @@ class LinearSVR(MachineRegressor, LinearSupportVectorMachine):
         Whether to report progress through the logger "resolvent".
     random_state : int, RandomState or None, default=None
         Seed of the order of updates.
-    max_iter : int or None, default=None
+    max_iter : int or None, default=1000
         Largest number of iterations; None is the solver's default.
 
     Attributes
@@ -207,11 +232,13 @@ class LinearSVR(MachineRegressor, LinearSupportVectorMachine):
     (10,)
     """
 
+    _parameter_constraints = constraints(sklearn.svm.LinearSVR)
+
     def __init__(
         self,
         *,
         epsilon: float = 0.0,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         C: float = 1.0,
         loss: str = "epsilon_insensitive",
         fit_intercept: bool = True,
@@ -219,7 +246,7 @@ class LinearSVR(MachineRegressor, LinearSupportVectorMachine):
         dual: Any = "auto",
         verbose: int = 0,
         random_state: Any = None,
-        max_iter: int | None = None,
+        max_iter: int | None = 1000,
     ) -> None:
         self.epsilon = epsilon
         self.tol = tol
@@ -232,7 +259,7 @@ class LinearSVR(MachineRegressor, LinearSupportVectorMachine):
         self.random_state = random_state
         self.max_iter = max_iter
 
-    @with_callbacks
+    @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
         """Fit the machine.
 
@@ -258,4 +285,4 @@ class LinearSVR(MachineRegressor, LinearSupportVectorMachine):
         data = self._read_targets(X, y, sample_weight, multi_output=False)
         self._fit_weights(data, loss, data.y, data.weight[:, None], **self._penalised())
         self.coef_ = self.coef_[0]
-        return self._conclude()
+        return self

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from resolvent.estimators._base import Data, KernelMachine
-from resolvent.estimators._compat import with_callbacks
+from resolvent.estimators._fitting import fit_method
 from resolvent.estimators.regressor import MachineRegressor
 from resolvent.losses import LOSSES
 
@@ -126,7 +126,7 @@ class KernelQuantileRegressor(MachineRegressor, KernelMachine):
             )
         return [KINDS[self.kind](float(tau)) for tau in taus]
 
-    @with_callbacks
+    @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelQuantileRegressor:
         """Fit the quantiles.
 

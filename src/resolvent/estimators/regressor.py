@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 
 from resolvent.estimators._base import Data, KernelMachine, Machine
-from resolvent.estimators._compat import with_callbacks
+from resolvent.estimators._fitting import fit_method
 from resolvent.losses import as_loss, is_for_labels
 from resolvent.problem import check_sample_weight
 from resolvent.solvers.loops import apply_link
@@ -193,7 +193,7 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
+    @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
         """Fit the regressor.
 

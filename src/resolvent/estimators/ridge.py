@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import sklearn.kernel_ridge
 
-from resolvent.estimators._compat import with_callbacks
+from resolvent.estimators._base import Data
+from resolvent.estimators._compat import constraints
+from resolvent.estimators._expansion import take_rows
+from resolvent.estimators._fitting import fit_method
 from resolvent.estimators.regressor import MachineRegressor
+from resolvent.kernels import FunctionKernel, Kernel, pairwise
+
+__all__ = ["KernelRidge"]
+
+
+LEAST_ALPHA = 1e-10  # what alpha = 0 is, in units of the mean of K's diagonal
 
 
 class KernelRidge(MachineRegressor):
@@ -18,15 +30,18 @@ class KernelRidge(MachineRegressor):
     Parameters
     ----------
     alpha : float or array-like of shape (n_targets,), default=1.0
-        Weight of the penalty, 1 / C.
+        Weight of the penalty, 1 / C; 0 is taken as 1e-10 of the mean of K's diagonal.
     kernel : str, Kernel or callable, default="linear"
-        The kernel, by the names of :class:`resolvent.KernelRegressor`.
+        The kernel, by the names of :class:`resolvent.KernelRegressor`; a function may be one of
+        two samples, as scikit-learn's here, or of two sets of samples.
     gamma : float, "scale", "auto" or None, default=None
         Kernel coefficient; None is 1 / n_features.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0
         Independent term of the polynomial and sigmoid kernels.
+    kernel_params : dict or None, default=None
+        Further arguments of a function, by name.
     fit_intercept : bool, default=False
         Whether to add an unpenalised offset, which scikit-learn's does not have.
     tol : float, default=1e-5
@@ -53,6 +68,8 @@ class KernelRidge(MachineRegressor):
     True
     """
 
+    _parameter_constraints = constraints(sklearn.kernel_ridge.KernelRidge)
+
     def __init__(
         self,
         alpha: Any = 1.0,
@@ -61,6 +78,7 @@ class KernelRidge(MachineRegressor):
         gamma: Any = None,
         degree: int = 3,
         coef0: float = 1.0,
+        kernel_params: Any = None,
         fit_intercept: bool = False,
         tol: float = 1e-5,
         memory_limit: Any = "auto",
@@ -70,11 +88,12 @@ class KernelRidge(MachineRegressor):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.kernel_params = kernel_params
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.memory_limit = memory_limit
 
-    @with_callbacks
+    @fit_method
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
         """Fit the regression.
 
@@ -94,29 +113,64 @@ class KernelRidge(MachineRegressor):
         data = self._read_targets(X, y, sample_weight, multi_output=True)
         alpha = np.atleast_1d(np.asarray(self.alpha, dtype=float))
         targets = data.y.shape[1]
-        if alpha.shape not in ((1,), (targets,)) or not (np.isfinite(alpha) & (alpha > 0)).all():
+        if alpha.shape not in ((1,), (targets,)) or not (np.isfinite(alpha) & (alpha >= 0)).all():
             raise ValueError(
-                f"alpha={self.alpha!r} must be a positive number, or one for each of {targets} "
-                "targets."
+                f"alpha={self.alpha!r} must be a number that is not negative, or one for each of "
+                f"{targets} targets."
             )
-        weight = data.weight[:, None] / np.broadcast_to(alpha, targets)
         kernel = self._make_kernel(data)
-        coef, offset = self._solve(
-            self._gram(data, kernel, self.memory_limit),
+        K = self._gram(data, kernel, self.memory_limit)
+        alpha = np.where(alpha == 0.0, LEAST_ALPHA * K.trace / K.n, alpha)
+        weight = data.weight[:, None] / np.broadcast_to(alpha, targets)
+        fit = self._solve(
+            K,
             self._target_loss("squared"),
             data.y,
             weight,
             fit_intercept=self.fit_intercept,
             tol=self.tol,
         )
-        self._expand(data, kernel, coef, offset)
+        self._expand(data, kernel, fit)
         everything = np.zeros((self._n_given, targets))
-        everything[data.kept] = coef
+        everything[data.kept] = fit.coef
         self.dual_coef_ = everything[:, 0] if self._vector else everything
-        self.intercept_ = offset[0].item() if self._vector else offset
-        return self._conclude()
+        self.intercept_ = fit.intercept[0].item() if self._vector else fit.intercept
+        return self
+
+    def _make_kernel(self, data: Data) -> Kernel | None:
+        if not self._takes_objects() or isinstance(self.kernel, Kernel):
+            return super()._make_kernel(data)
+        function = self.kernel
+        if self.kernel_params:
+            function = _WithParameters(function, dict(self.kernel_params))
+        return FunctionKernel(function if _takes_sets(function, data.X) else pairwise(function))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+@dataclass(frozen=True)
+class _WithParameters:
+    """A kernel function with some of its arguments given."""
+
+    function: Callable[..., Any]
+    parameters: dict[str, Any]
+
+    def __call__(self, a: Any, b: Any) -> Any:
+        return self.function(a, b, **self.parameters)
+
+
+def _takes_sets(function: Callable[[Any, Any], Any], X: Any) -> bool:
+    """Whether a kernel function is one of sets of samples, by trying it on a few."""
+    # Numbers of samples that differ from one another and from that of the features, so that a
+    # product or a difference of two samples cannot pass for a matrix.
+    width = X.shape[1] if np.ndim(X) == 2 else 0
+    sizes = [size for size in (2, 3, 4) if size != width][:2]
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    sets = [take_rows(X, np.arange(size) % n) for size in sizes]
+    try:
+        return np.shape(function(*sets)) == tuple(sizes)
+    except Exception:
+        return False

@@ -11,9 +11,10 @@ from typing import Any
 from scipy import sparse
 
 from resolvent.grams.base import Gram
+from resolvent.grams.function import evaluate_once, fits
 from resolvent.grams.memory import parse_memory
 from resolvent.grams.rows import ComputedGram, DenseGram, RowGram
-from resolvent.kernels import Linear, make_kernel
+from resolvent.kernels import Linear, Points, make_kernel
 
 __all__ = ["ComputedGram", "DenseGram", "Gram", "RowGram", "as_gram", "gram", "parse_memory"]
 
@@ -37,7 +38,8 @@ def gram(
         for ``kernel="precomputed"``.
     kernel : str, Kernel or callable
         A name in `resolvent.kernels.KERNELS`, "precomputed", a kernel such as ``RBF(gamma=0.5)``,
-        or a function ``(A, B) -> matrix``. The linear kernel is never formed.
+        or a function ``(A, B) -> matrix``, which is called once, with all samples twice, if K fits
+        the memory limit. The linear kernel is never formed.
     gamma : {"scale", "auto"} or float
         Parameter of the named kernels that have it: "scale" is 1 / (d var(X)), "auto" is 1 / d.
     degree : int
@@ -65,6 +67,10 @@ def gram(
     if isinstance(kernel, str) and kernel == "precomputed":
         return _dense(X, dtype)
     kernel = make_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0, X=X)
+    if not kernel.symmetric:  # it has a function in it, which is to be called once
+        points = Points(X, dtype, numeric=kernel.numeric)
+        if fits(points, parse_memory(memory_limit)):
+            return DenseGram(evaluate_once(points, kernel))
     if isinstance(kernel, Linear):
         from resolvent.grams.linear import LinearGram  # here, because it imports Numba
 

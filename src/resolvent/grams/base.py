@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from resolvent.grams.systems import Direction, bordered, inverse
+from resolvent.grams.systems import EPS, Curvature, Direction, bordered, coupled_move, inverse
 
 __all__ = ["CHUNK_WORK", "Chunk", "Gram"]
 
@@ -68,6 +68,8 @@ class Gram(ABC):
         Whether the state is the scores.
     factored : bool
         Whether K is held as X, K = XX', which no rounding makes indefinite.
+    working_space : float
+        Bytes, at most, that matrices of a solver may take beside rows of K.
     """
 
     n: int
@@ -77,11 +79,7 @@ class Gram(ABC):
     noise: float = 0.0
     scores_at_hand: bool = False
     factored: bool = False
-
-    @contextmanager
-    def in_use(self) -> Iterator[None]:
-        """Surround the work of a solver, so that the matrix knows how many use it."""
-        yield
+    working_space: float = math.inf
 
     @property
     def trace(self) -> float:
@@ -120,6 +118,10 @@ class Gram(ABC):
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Submatrix of K as a new float64 array."""
 
+    def has_room_for(self, matrices: int, n: int) -> bool:
+        """Whether so many matrices of n coordinates can be at hand at a time."""
+        return True
+
     @abstractmethod
     def restricted(self, rows: np.ndarray) -> Gram:
         """Matrix of some of the coordinates, given by their indices in order."""
@@ -128,19 +130,52 @@ class Gram(ABC):
         """Inner product c'Kd, given c, its state, and the state of d."""
         return float(coef @ other)
 
+    def residual(self, coef: np.ndarray, state: np.ndarray, aim: np.ndarray) -> np.ndarray:
+        """State of the coefficients `aim` minus that of `coef`, which is `state`."""
+        return self.state((aim - coef)[None])[0]
+
+    def rounding(self, coef: np.ndarray, state: np.ndarray) -> float:
+        """How far the errors of scores, computed from coefficients or a state, may move c'z.
+
+        Those of their terms c_j k_ij, half an ulp each, and of the values of K, are not all of one
+        sign.
+        """
+        return (0.5 * EPS + self.noise) * float(coef**2 @ self.diagonal)
+
+    def score_errors(self, coef: np.ndarray, state: np.ndarray) -> np.ndarray:
+        """Errors of the scores that rounding may make, one for each coordinate.
+
+        The terms of sum_j c_j k_ij are at most |c_j| sqrt(k_ii k_jj), and their errors, half an ulp
+        each, are independent.
+        """
+        size = 0.5 * EPS * math.sqrt(float(coef**2 @ self.diagonal))
+        return size * np.sqrt(self.diagonal)
+
+    def centred(self) -> Gram:
+        """Give a matrix K + u1' + 1u' that is as good where coefficients sum to zero, or better."""
+        return self
+
+    def shift(self, state: np.ndarray) -> Any:
+        """How far the scores of a state are below those that the matrix before `centred` gives."""
+        return 0.0
+
     def linearised(
         self,
         coef: np.ndarray,
         aim: np.ndarray,
         ahead: np.ndarray,
-        weight: np.ndarray,
+        curvature: Curvature,
         balanced: bool,
     ) -> Direction:
-        """Solve x + weight (K x + b) = aim - coef for the change x, a Newton step's equation.
+        """Solve x + W (K x + b) = aim - coef for the change x, a Newton step's equation.
 
-        If `balanced`, b is such that coef + x sums to zero, otherwise b = 0. Coordinates of weight
-        zero just move to their aim; the others share one positive definite system.
+        W is the curvature, `ahead` the state of aim - coef. If `balanced`, b is such that coef + x
+        sums to zero, otherwise b = 0. Coordinates of weight zero just move to their aim; the others
+        share one positive definite system.
         """
+        if curvature.bend is not None:
+            return self._coupled_move(coef, aim, ahead, curvature, balanced)
+        weight = curvature.weight
         move, shift = aim - coef, 0.0
         free = np.flatnonzero(weight)
         if len(free):
@@ -159,8 +194,38 @@ class Gram(ABC):
         change = self.state(move[None])
         return Direction(move, change[0], self.scores(change)[0], shift)
 
+    def _coupled_move(
+        self,
+        coef: np.ndarray,
+        aim: np.ndarray,
+        ahead: np.ndarray,
+        curvature: Curvature,
+        balanced: bool,
+    ) -> Direction:
+        border = self.offset_columns()[:, : None if balanced else 0]
+        move, shift = coupled_move(
+            self.block,
+            curvature,
+            aim - coef,
+            self.scores(ahead[None])[0],
+            border,
+            border.T @ aim,
+        )
+        change = self.state(move[None])
+        b = shift if border.shape[1] > 1 else float(shift.sum())
+        return Direction(move, change[0], self.scores(change)[0], b)
+
+    def offset_columns(self) -> np.ndarray:
+        """Scores that each offset adds, as columns."""
+        return np.ones((self.n, 1))
+
     def linearised_cost(self, free: int) -> float:
-        """Multiply-adds of a factorisation for that many coordinates of positive weight."""
+        """Multiply-adds of a factorisation for that many coordinates of positive weight.
+
+        Infinite where its matrices, three at a time, would take too much memory.
+        """
+        if 3 * free**2 * np.float64().itemsize > self.working_space:
+            return math.inf
         return free**2 * (free / 3.0 + self.row_cost)
 
     def __repr__(self) -> str:

@@ -64,6 +64,10 @@ class RowChunk(Chunk):
         if len(moved):
             add_product(states, moves[:, moved], self.rows, self.where[moved])
 
+    def release(self) -> None:
+        """Give up the rows, now that others are to come."""
+        del self.rows
+
 
 def square(rows: np.ndarray, where: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """K on some coordinates, from its rows."""

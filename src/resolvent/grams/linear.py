@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,15 @@ from resolvent._threads import run
 from resolvent.grams import features
 from resolvent.grams.base import CHUNK_WORK, Chunk, Gram, checked_diagonal, read_only
 from resolvent.grams.features import DenseFeatures, SparseFeatures
-from resolvent.grams.systems import Direction, bordered, inverse
+from resolvent.grams.systems import EPS, Curvature, Direction, bordered, inverse
 from resolvent.kernels.points import as_dense, as_rows, check_dtype, split
 
 __all__ = ["DenseFeatures", "LinearGram", "SparseFeatures"]
 
 PARTS = 4  # into which rows are cut for threads; fixed, so that results do not depend on those
 WORTH_THREADS = 200_000  # multiply-adds
+SAMPLE = 1000  # rows that tell how far the data are from the origin
+FAR = 30.0  # standard deviations of a column, at which its mean takes digits from the rest
 TILE = 1 << 16  # elements of a tile of rows in float64, which fits the second-level cache
 MAX_COLUMNS = 2000  # a matrix of this size squared, one for each part, takes little memory
 
@@ -41,6 +45,7 @@ class LinearGram(Gram):
     """
 
     factored = True
+    _mean: np.ndarray | None = None  # of the rows before they were centred
 
     def __init__(self, X: Any, bias: float = 0.0, dtype: Any = None) -> None:
         rows = as_rows(X)
@@ -119,31 +124,104 @@ class LinearGram(Gram):
     def inner(self, coef: np.ndarray, state: np.ndarray, other: np.ndarray) -> float:
         return float(state @ other)
 
+    def residual(self, coef: np.ndarray, state: np.ndarray, aim: np.ndarray) -> np.ndarray:
+        """X'aim - w, where w may differ from X'coef by the rounding of its sums."""
+        return self.state(aim[None])[0] - state
+
+    def rounding(self, coef: np.ndarray, state: np.ndarray) -> float:
+        """How far the rounding of scores x_i'w may move the sum of c_i x_i'w.
+
+        The terms of that sum are at most |c| |X_j| |w_j| for column j of X.
+        """
+        terms = float(np.linalg.norm(coef)) * float(np.abs(state) @ self._column_norms)
+        return EPS * math.sqrt(self.row_cost) * terms
+
+    def score_errors(self, coef: np.ndarray, state: np.ndarray) -> np.ndarray:
+        """Errors of sums x_i'w that rounding may make, by the magnitudes of their terms."""
+        sizes, w = np.empty(self.n), np.abs(state)
+        step = max(1, TILE // self.row_cost)
+        for start in range(0, self.n, step):
+            sizes[start : start + step] = abs(self.X[start : start + step]) @ w
+        return EPS * math.sqrt(self.row_cost) * sizes
+
+    @cached_property
+    def _column_norms(self) -> np.ndarray:
+        if sparse.issparse(self.X):
+            squares = self.X.multiply(self.X).sum(axis=0, dtype=np.float64)
+        else:
+            squares = np.einsum("ij,ij->j", self.X, self.X, dtype=np.float64)
+        return np.sqrt(np.asarray(squares).ravel())
+
+    def centred(self) -> Gram:
+        """Move the origin to the mean of the rows if they are far from it.
+
+        Their inner products are then mostly those of their mean, and what they differ in is lost.
+        """
+        return self._centred
+
+    @cached_property
+    def _centred(self) -> Gram:
+        if sparse.issparse(self.X):
+            return self  # the mean would fill it
+        some = self.X[:: max(1, self.n // SAMPLE)].astype(np.float64)
+        spread = some.std(axis=0)
+        if not ((np.abs(some.mean(axis=0)) > FAR * spread) & (spread > 0.0)).any():
+            return self
+        mean = self.X.mean(axis=0, dtype=np.float64)
+        result = LinearGram(self.X - mean)
+        result._mean = mean
+        return result
+
+    def shift(self, state: np.ndarray) -> float:
+        return 0.0 if self._mean is None else float(self._mean @ state)
+
     def linearised(
         self,
         coef: np.ndarray,
         aim: np.ndarray,
         ahead: np.ndarray,
-        weight: np.ndarray,
+        curvature: Curvature,
         balanced: bool,
     ) -> Direction:
         """Solve for the change of w: (I + X'DX) dw + X'D1 b = X'aim - w, with D the weights.
 
         The change of the coefficients, aim - coef - D (X dw + b), follows. The system has as many
-        rows as X has columns; where fewer coordinates are free, theirs is the smaller one.
+        rows as X has columns. Where fewer coordinates are free, theirs is the smaller one: for
+        u = D (X dw + b) it is (K + 1/D) u - b = X (X'aim - w), and dw = X'(aim - u) - w.
         """
+        weight = curvature.weight
         free = np.flatnonzero(weight)
-        if not self._by_columns(len(free)):
-            return super().linearised(coef, aim, ahead, weight, balanced)
-        solve = inverse(self._normal_matrix(free, weight[free]))
+        if curvature.bend is not None:
+            return super().linearised(coef, aim, ahead, curvature, balanced)
         shift = 0.0
-        if balanced:
-            border = self.state(weight[None])[0]
-            change, shift = bordered(solve, ahead, border, weight.sum(), aim.sum())
+        if self._by_columns(len(free)):
+            system = self._squares(free, weight[free])
+            system[np.diag_indices_from(system)] += 1.0
+            solve = inverse(system)
+            if balanced:
+                border = self.state(weight[None])[0]
+                change, shift = bordered(solve, ahead, border, weight.sum(), aim.sum())
+            else:
+                change = solve(ahead)
         else:
-            change = solve(ahead)
+            u = np.zeros(self.n)
+            if len(free):
+                u[free], shift = self._on_free(free, ahead, weight, aim.sum(), balanced)
+            change = ahead - self.state(u[None])[0]
         scores = self.scores(change[None])[0]
         return Direction(aim - coef - weight * (scores + shift), change, scores, shift)
+
+    def _on_free(
+        self, free: np.ndarray, ahead: np.ndarray, weight: np.ndarray, total: float, balanced: bool
+    ) -> tuple[np.ndarray, float]:
+        """Solve (K + 1/D) u - b = X ahead on the free coordinates; if `balanced` u has a sum."""
+        system = self.block(free, free)
+        system[np.diag_indices_from(system)] += 1.0 / weight[free]
+        solve, right = inverse(system), self.scores(ahead[None])[0][free]
+        if not balanced:
+            return solve(right), 0.0
+        u, below = bordered(solve, right, np.ones(len(free)), 0.0, total)
+        return u, -below
 
     def linearised_cost(self, free: int) -> float:
         if not self._by_columns(free):
@@ -151,10 +229,15 @@ class LinearGram(Gram):
         return free * self.row_cost**2 / 2.0 + self.columns**3 / 3.0
 
     def _by_columns(self, free: int) -> bool:
-        return self.columns <= min(free, MAX_COLUMNS)
+        return self.columns < free and self.columns <= MAX_COLUMNS
 
-    def _normal_matrix(self, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """I + X'DX over some rows."""
+    def squares(self, weight: np.ndarray) -> np.ndarray:
+        """X'DX, with D the weights, none of them negative."""
+        free = np.flatnonzero(weight)
+        return self._squares(free, weight[free])
+
+    def _squares(self, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """X'DX over some rows."""
         d = self.columns
         parts = self._parts(len(rows))
         sums = np.zeros((len(parts), d, d))
@@ -176,5 +259,4 @@ class LinearGram(Gram):
         result: np.ndarray = sums.sum(axis=0)
         if add is add_sparse:  # what it has is the lower triangle
             result += np.tril(result, -1).T
-        result[np.diag_indices(d)] += 1.0
         return result

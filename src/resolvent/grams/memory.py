@@ -9,7 +9,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-__all__ = ["free_memory", "parse_memory"]
+__all__ = ["fits_in_memory", "free_memory", "parse_memory"]
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 BINARY_UNITS = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -47,8 +47,14 @@ def parse_memory(limit: Any) -> int:
 
 def free_memory() -> int:
     """Bytes of memory that this process can still use without swapping."""
-    free = [size for size in (_of_machine(), _of_container()) if size is not None]
+    sizes = _of_machine(), _of_container(), _of_process()
+    free = [size for size in sizes if size is not None]
     return min(free, default=2**32)
+
+
+def fits_in_memory(size: int) -> bool:
+    """Whether there is room for so many bytes; small numbers are not worth a look."""
+    return size < 2**23 or size <= free_memory()
 
 
 def _of_machine() -> int | None:
@@ -70,4 +76,17 @@ def _of_container() -> int | None:
         limit = int((group / "memory.max").read_text())  # "max" is no limit
         return max(0, limit - int((group / "memory.current").read_text()))
     except (OSError, ValueError):
+        return None
+
+
+def _of_process() -> int | None:
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            return None
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        return max(0, limit - used)
+    except (ImportError, OSError, ValueError):
         return None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Lock, local
+from threading import local
 from typing import Any
 
 import numpy as np
 
 from resolvent._threads import one_blas_thread, run
 from resolvent.grams.base import CHUNK_WORK, Chunk, Gram, checked_diagonal, read_only
+from resolvent.grams.cache import RowCache
 from resolvent.grams.chunks import CHUNK, RowChunk, add_product, square
 from resolvent.grams.memory import parse_memory
 from resolvent.kernels import Kernel
@@ -29,20 +29,22 @@ LONG = 1 << 20  # elements of data in the rows of a tile that has more of them f
 # Rows that a gram must be able to hold for its computation to make sense.
 LEAST_ROWS = 16
 
+# Bytes beside rows: for tiles of threads and vectors, if an eighth of the limit is not less, and
+# for matrices of solvers in any case.
+WORKING_BYTES = 16_000_000
+LEAST_WORKING_BYTES = 8_000_000
+
 
 class RowGram(Gram):
     """What is common to matrices that give rows.
 
     A subclass sets the attributes of `Gram` and
 
-    ``_slot`` : ndarray of shape (n,), int64
-        Where a row is kept for good, -1 if it is not;
     ``_part`` : int
         How many rows may be fetched at a time.
     """
 
     scores_at_hand = True
-    _slot: np.ndarray
     _part: int
 
     @property
@@ -57,21 +59,28 @@ class RowGram(Gram):
 
     @abstractmethod
     def fetch(self, index: np.ndarray, most: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of K, with where each coordinate of `index` is in them.
+        """Rows of K, with where in them the row of a coordinate is, -1 if it is not shown.
 
-        If `most` is given, then beyond so many rows those used longest ago make room for others.
+        Those of `index` are shown. Both arrays are good for as long as the first, or a view of it,
+        is referenced, whatever other threads do. If `most` is given, other rows that are at hand
+        are shown too, and beyond so many rows those used longest ago make room for new ones.
         """
+
+    @abstractmethod
+    def _where(self, index: np.ndarray) -> np.ndarray:
+        """Where rows lie in memory at the moment, -1 if they are not at hand."""
 
     def state(self, coef: np.ndarray) -> np.ndarray:
         coef = np.asarray(coef, np.float64)
         result = np.zeros((len(coef), self.n))
         support = np.flatnonzero(coef.any(axis=0))
         # Rows that are kept are taken in the order in which they lie in memory.
-        support = support[np.argsort(self._slot[support], kind="stable")]
+        support = support[np.argsort(self._where(support), kind="stable")]
         with one_blas_thread():
             for part in split(support, min(4 * TILE_ROWS, self._part)):
                 rows, slot = self.fetch(part)
                 add_product(result, coef[:, part], rows, slot[part])
+                del rows  # before others are fetched
         return result
 
     def scores(self, state: np.ndarray) -> np.ndarray:
@@ -82,7 +91,10 @@ class RowGram(Gram):
         for fetched in split(np.asarray(order, np.int64), self._part):
             rows, slot = self.fetch(fetched)
             for part in split(fetched, CHUNK):
-                yield RowChunk(part, rows, slot, place)
+                chunk = RowChunk(part, rows, slot, place)
+                yield chunk
+                chunk.release()
+            del rows  # before others are fetched
 
 
 class StoredGram(RowGram):
@@ -105,6 +117,9 @@ class StoredGram(RowGram):
 
     def fetch(self, index: np.ndarray, most: int = 0) -> tuple[np.ndarray, np.ndarray]:
         return self.matrix, self._slot
+
+    def _where(self, index: np.ndarray) -> np.ndarray:
+        return index
 
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return self.matrix[np.ix_(rows, columns)].astype(np.float64, copy=False)
@@ -209,8 +224,10 @@ class ComputedGram(RowGram):
     kernel : Kernel
         The kernel.
     memory_limit : int, str or None
-        Bytes, or a string such as "1GB", for rows of K; working space of some megabytes and what
-        is derived from X (about its size) come on top. None: a quarter of the free memory.
+        Bytes, or a string such as "1GB", for rows of K and what is computed from them. What is
+        derived from X (about its size) and some megabytes of working space for each thread come
+        on top: with two threads and a small X a fifth more, at most, of limits from 50 MB on.
+        None: a quarter of the free memory.
     dtype : {None, "float32", "float64"}
         Precision of K. None: float32 if X is, otherwise float64.
     """
@@ -234,18 +251,13 @@ class ComputedGram(RowGram):
                 f"{n} samples take {least * row_bytes} bytes; give at least that."
             )
         self._part = max(1, CHUNK_WORK // n)
-        keep = n
+        slots, spare = n, 0
         if afford < n:  # then a quarter of the memory, at most, is for rows in passing
+            afford = max(least, (limit - min(limit // 8, WORKING_BYTES)) // row_bytes)
             self._part = min(self._part, 4 * TILE_ROWS, max(least // 2, afford // 4))
-            keep = afford - self._part
-        self._kept = np.empty((keep, n), self.dtype)  # memory is not touched before it is used
-        self._shown = read_only(self._kept)
-        self._slot = np.full(n, -1, np.int64)
-        self._owner = np.empty(keep, np.int64)  # whose row is in a slot
-        self._used = np.zeros(keep, np.int64)  # when it was last asked for
-        self._count = self._time = 0
-        self._lock = Lock()
-        self._users = 0
+            slots, spare = afford, self._part
+        self._cache = RowCache(slots, n, self.dtype, spare)
+        self.working_space = max(limit - slots * row_bytes, limit // 8, LEAST_WORKING_BYTES)
         self._limit = limit
         self._tiles = self._cut(np.arange(n))
         if not kernel.symmetric:
@@ -256,96 +268,38 @@ class ComputedGram(RowGram):
 
     @property
     def capacity(self) -> int:
-        return len(self._kept)
+        return self._cache.capacity
 
     @property
     def at_hand(self) -> int:
-        return self._count
-
-    @contextmanager
-    def in_use(self) -> Iterator[None]:
-        with self._lock:
-            self._users += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._users -= 1
+        return self._cache.count
 
     def fetch(self, index: np.ndarray, most: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        if (self._slot[index] < 0).any():
-            if (index[1:] <= index[:-1]).any():
-                index = np.unique(index)
-            self._keep(index, most)
-        where = self._slot[index]
-        kept = where >= 0
-        if kept.all():
-            self._time += 1
-            self._used[where] = self._time
-            return self._shown, self._slot
-        # Rows in passing belong to the caller, so that callers do not get in each other's way.
-        index = np.concatenate([index[kept], index[~kept]])
-        rows = np.empty((len(index), self.n), self.dtype)
-        count = np.count_nonzero(kept)
-        np.take(self._kept, where[kept], axis=0, out=rows[:count])
-        self._compute(index[count:], rows, np.arange(count, len(index)))
-        slot = np.full(self.n, -1, np.int64)
-        slot[index] = np.arange(len(index))
-        return read_only(rows), slot
+        return self._cache.fetch(index, most, self._compute)
+
+    def _where(self, index: np.ndarray) -> np.ndarray:
+        return self._cache.where(index)
 
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         rows, columns = np.asarray(rows), np.asarray(columns)
         result = np.empty((len(rows), len(columns)))
-        where = self._slot[rows]
+        held, where = self._cache.hold(rows)
         kept = where >= 0
-        result[kept] = square(self._shown, where[kept], columns)
+        result[kept] = square(held, where[kept], columns)
         if not kept.all():
             self._evaluate(rows[~kept], self._cut(columns), result, np.flatnonzero(~kept))
         same = rows[:, None] == columns
         result[same] = np.broadcast_to(self.diagonal[columns], same.shape)[same]
         return result
 
+    def has_room_for(self, matrices: int, n: int) -> bool:
+        return matrices * n**2 * self.dtype.itemsize <= self._limit
+
     def restricted(self, rows: np.ndarray) -> Gram:
         return ComputedGram(self.points.take(rows), self.kernel, self._limit)
 
-    def _keep(self, index: np.ndarray, most: int) -> None:
-        """Compute and keep as many of the rows as there is room for."""
-        with self._lock:
-            new = index[self._slot[index] < 0]
-            alone = self._users <= 1  # others may be reading rows
-            room = (min(most, self.capacity) if most and alone else self.capacity) - self._count
-            room = max(room, 0)
-            self._append(new[:room])
-            if most and alone and len(new) > room:
-                self._replace(new[room:], index)
-
-    def _append(self, new: np.ndarray) -> None:
-        slots = np.arange(self._count, self._count + len(new))
-        self._compute(new, self._kept, slots)
-        self._settle(new, slots)
-        self._count += len(new)
-
-    def _replace(self, new: np.ndarray, index: np.ndarray) -> None:
-        """Put new rows in the place of those used longest ago, but not of those of `index`."""
-        where = self._slot[index]
-        age = self._time - self._used
-        age[self._count :] = age[where[where >= 0]] = -1
-        count = min(len(new), int(np.count_nonzero(age >= 0)))
-        if count == 0:
-            return
-        slots = np.sort(np.argpartition(-age, count - 1)[:count])
-        self._slot[self._owner[slots]] = -1
-        self._compute(new[:count], self._kept, slots)
-        self._settle(new[:count], slots)
-
-    def _settle(self, index: np.ndarray, slots: np.ndarray) -> None:
-        """Note that rows are in their slots; not before they are, since Ctrl-C may come."""
-        self._owner[slots] = index
-        self._used[slots] = self._time
-        self._slot[index] = slots
-
     def recomputes(self, coef: np.ndarray) -> bool:
-        return bool((self._slot[coef.any(axis=0)] < 0).any())
+        return bool((self._where(np.flatnonzero(coef.any(axis=0))) < 0).any())
 
     def _compute(self, index: np.ndarray, out: np.ndarray, where: np.ndarray) -> None:
         """Compute rows of K, into out[where]."""

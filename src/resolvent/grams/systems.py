@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
@@ -17,7 +17,28 @@ class Direction(NamedTuple):
     coef: np.ndarray
     state: np.ndarray
     scores: np.ndarray
-    intercept: float
+    intercept: Any  # a number, or one for each column of a coupled loss
+
+
+class Curvature(NamedTuple):
+    """Minus the derivative of resolvent steps with respect to scores: diag(weight) - sum of e e'.
+
+    A coupled loss has one e for each group of `size` consecutive coordinates, its part of `bend`.
+    """
+
+    weight: np.ndarray
+    scale: float  # sigma, which no weight exceeds
+    bend: np.ndarray | None = None  # None where every coordinate is a group of its own
+    size: int = 1
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        """Apply it to each column of x."""
+        result: np.ndarray = self.weight[:, None] * x
+        if self.bend is not None:
+            shape = len(x) // self.size, self.size, x.shape[1]
+            bent = (self.bend[:, None] * x).reshape(shape).sum(axis=1)
+            result -= self.bend[:, None] * np.repeat(bent, self.size, axis=0)
+        return result
 
 
 def bordered(
@@ -41,25 +62,112 @@ def bordered(
 
 
 def inverse(system: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Factorise a positive definite system; where rounding makes it indefinite, add a ridge."""
+    """Factorise a positive definite system; where rounding makes it indefinite, add a ridge.
+
+    Rows and columns are scaled to a diagonal of ones, so that what a ridge does to the solution
+    does not depend on the units of any of them.
+    """
+    diagonal = np.diag(system)
+    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     extra = 0.0
-    scale = float(np.abs(np.diag(system)).mean())
     while True:
-        damped = system.copy()
+        damped = system * scale
+        damped *= scale[:, None]
         damped[np.diag_indices_from(damped)] += extra
         try:
             factor = cho_factor(damped, lower=True, overwrite_a=True, check_finite=False)
             break
         except LinAlgError:
-            extra = max(100.0 * extra, 4 * EPS * scale)
-            if not extra < scale:
+            extra = max(100.0 * extra, 4 * EPS)
+            if not extra < 1.0:
                 return lambda right: np.full(len(right), np.nan)
 
+    def once(right: np.ndarray) -> np.ndarray:
+        x: np.ndarray = cho_solve(factor, (scale * right.T).T, check_finite=False)
+        return (scale * x.T).T
+
     def solve(right: np.ndarray) -> np.ndarray:
-        x = cho_solve(factor, right, check_finite=False)
-        return x + cho_solve(factor, right - system @ x, check_finite=False)
+        x = once(right)
+        return x + once(right - system @ x)
 
     return solve
+
+
+class RootCurvature:
+    """The matrix F on the free coordinates with FF' = diag(weight) - sum of e e'.
+
+    With h = e / sqrt(weight), which is no longer than 1, it is diag(sqrt(weight)) (I - r hh') in
+    each group, r = 1 / (1 + sqrt(1 - h'h)).
+    """
+
+    def __init__(self, curvature: Curvature) -> None:
+        weight, _, bend, size = curvature
+        assert bend is not None
+        self.free = np.flatnonzero(weight)
+        self.root = np.sqrt(weight[self.free])
+        self.h = bend[self.free] / self.root
+        group = self.free // size
+        self.starts = np.flatnonzero(np.diff(group, prepend=-1))
+        self.counts = np.diff(self.starts, append=len(group))
+        length = np.add.reduceat(self.h**2, self.starts)
+        left = np.where(length > 1.0 - 1e-12, 0.0, 1.0 - length)  # rounding would leave its root
+        self.r = 1.0 / (1.0 + np.sqrt(left))
+
+    def _shorten(self, x: np.ndarray) -> np.ndarray:
+        along = self.r[:, None] * np.add.reduceat(self.h[:, None] * x, self.starts)
+        return x - self.h[:, None] * np.repeat(along, self.counts, axis=0)
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        """F x for each column of x."""
+        return self.root[:, None] * self._shorten(x)
+
+    def transposed_times(self, x: np.ndarray) -> np.ndarray:
+        """F'x for each column of x."""
+        return self._shorten(self.root[:, None] * x)
+
+
+def coupled_move(
+    block: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    curvature: Curvature,
+    move: np.ndarray,
+    scores: np.ndarray,
+    border: np.ndarray,
+    totals: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Solve x + W (K x + E b) = move and E'x = E'move - totals.
+
+    W is the curvature, E the `border`; `scores` are K move, `block` gives submatrices of K. With
+    W = FF' it is x = move - F t and (I + F'KF) t = F'(K move + E b), which is well posed even where
+    W and K are singular.
+    """
+    x = move.copy()
+    if not curvature.weight.any():
+        return x, offset_move(np.zeros((len(totals), len(totals))), totals, curvature)
+    F = RootCurvature(curvature)
+    system = F.transposed_times(F.transposed_times(block(F.free, F.free)).T)
+    system[np.diag_indices_from(system)] += 1.0
+    solve = inverse(system)
+    t = solve(F.transposed_times(scores[F.free, None]))
+    right = F.transposed_times(border[F.free])
+    answer = solve(right)
+    shift = offset_move(right.T @ answer, totals - (right.T @ t)[:, 0], curvature)
+    t += answer @ shift[:, None]
+    x[F.free] -= F.times(t)[:, 0]
+    return x, shift
+
+
+def offset_move(system: np.ndarray, right: np.ndarray, curvature: Curvature) -> np.ndarray:
+    """Solve for the change of offsets of a coupled loss, whose system may be singular.
+
+    In directions in which it is, they move by the gradient, as if W were its scale everywhere.
+    """
+    if not len(right):
+        return right
+    least = curvature.scale * len(curvature.weight)
+    values, vectors = np.linalg.eigh(system)
+    values[values <= max(1e-12 * values.max(), 1e-20 * least)] = least
+    result: np.ndarray = vectors @ ((vectors.T @ right) / values)
+    return result
 
 
 class HeldSystem:

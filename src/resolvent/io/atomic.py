@@ -43,9 +43,11 @@ def write_atomically(path: Any, content: bytes) -> None:
             os.fsync(file.fileno())
         os.chmod(temporary, mode)  # mkstemp's files are for their owner only
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError):  # that of a full disk does not say where
+            error.filename, error.filename2 = str(path), None
         raise
     with contextlib.suppress(OSError):  # so that the name too outlives a crash, where that is known
         directory = os.open(target.parent, os.O_RDONLY)

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from resolvent.grams.memory import free_memory
+from resolvent.grams.memory import fits_in_memory
 from resolvent.io.errors import DataFileError
 from resolvent.io.raw import Matrix, Table, TextColumn
 
@@ -36,6 +36,10 @@ def read_parquet(stream: BinaryIO, source: str, words: Collection[str] = ()) -> 
             name: _parquet_column(column, name, source, name in words)
             for name, column in zip(names, table.columns, strict=True)
         }
+    except UnicodeDecodeError as error:
+        raise DataFileError(
+            f"has names of columns that are not text in UTF-8 ({error.reason}).", source
+        ) from None
     except (pyarrow.ArrowException, OSError) as error:
         raise DataFileError(f"cannot be read as Parquet: {error}", source) from None
     return Table(source, columns)
@@ -75,7 +79,14 @@ def _parquet_column(column: Any, name: str, source: str, words: bool) -> np.ndar
         return TextColumn(np.full(len(column), -1, dtype=np.int32), [])
     coded = column.cast(pyarrow.string()).combine_chunks().dictionary_encode()
     codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-    return TextColumn(codes, coded.dictionary.to_pylist())
+    try:
+        return TextColumn(codes, coded.dictionary.to_pylist())
+    except UnicodeDecodeError as error:
+        raise DataFileError(
+            f"column {name!r} is not text in UTF-8: byte {error.object[error.start]:#04x} "
+            f"({error.reason}).",
+            source,
+        ) from None
 
 
 def read_npz(stream: BinaryIO, source: str) -> Matrix:
@@ -145,5 +156,5 @@ def _check_sizes(stream: BinaryIO, source: str) -> None:
                         source,
                     )
                 total += size
-    if total > free_memory():
+    if not fits_in_memory(total):
         raise DataFileError(f"its arrays take {total:,} bytes, more than the free memory.", source)

@@ -21,10 +21,6 @@ MISSING = frozenset(["", "na", "n/a", "nan", "null", "none", "?"])
 ROWS_AT_ONCE = 4096
 
 
-class _NotNumbersError(Exception):
-    """A column that began with numbers goes on with words."""
-
-
 def read_delimited(
     stream: BinaryIO,
     source: str,
@@ -53,45 +49,46 @@ def read_delimited(
     -------
     Table
     """
-    as_words = set(words)
-    while True:
-        stream.seek(0)
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        try:
-            table = _read(text, source, delimiter, as_words)
-            break
-        except _NotNumbersError as found:
-            # Again, with that column as words: numbers forget how they were spelled.
-            as_words.add(str(found))
-        except UnicodeDecodeError as error:
-            raise DataFileError(
-                f"is not text in UTF-8: byte {error.object[error.start]:#04x} "
-                f"({error.reason}). Save the table as CSV in UTF-8; binary formats are read by "
-                "their ending (.parquet, .npz).",
-                source,
-            ) from None
-        finally:
-            text.detach()
+    table, late = _read(stream, source, delimiter, set(words))
+    if late:  # again, with these as words from the start: numbers forget how they were spelled
+        table, _ = _read(stream, source, delimiter, late.union(words))
     for name, column in table.columns.items():
         if isinstance(column, TextColumn) and (name in numbers or name not in words):
             _refuse_typos(table, name, column, must=name in numbers)
     return table
 
 
-def _read(text: io.TextIOWrapper, source: str, delimiter: str | None, words: set[str]) -> Table:
-    rows = _rows(text, source, delimiter)
-    _, header = next(rows)
-    columns = {name: _Column(name, name in words) for name in header}
-    lines = array("q")
-    while block := list(islice(rows, ROWS_AT_ONCE)):
-        lines.extend(line for line, _ in block)
-        for name, cells in zip(header, zip(*(row for _, row in block), strict=True), strict=True):
-            columns[name].add(cells, source, lines[-len(block) :])
+def _read(
+    stream: BinaryIO, source: str, delimiter: str | None, words: set[str]
+) -> tuple[Table, set[str]]:
+    """Read the table, and which of its columns have words only after many rows of numbers."""
+    stream.seek(0)
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+    try:
+        rows = _rows(text, source, delimiter)
+        _, header = next(rows)
+        columns = [_Column(name, name in words) for name in header]
+        lines = array("q")
+        while block := list(islice(rows, ROWS_AT_ONCE)):
+            lines.extend(line for line, _ in block)
+            for column, cells in zip(
+                columns, zip(*(row for _, row in block), strict=True), strict=True
+            ):
+                column.add(cells, source, lines[-len(block) :])
+    except UnicodeDecodeError as error:
+        raise DataFileError(
+            f"is not text in UTF-8: byte {error.object[error.start]:#04x} "
+            f"({error.reason}). Save the table as CSV in UTF-8; binary formats are read by "
+            "their ending (.parquet, .npz).",
+            source,
+        ) from None
+    finally:
+        text.detach()
     if not lines:
         raise DataFileError("the table has a header but no rows.", source)
-    found = {name: column.finish() for name, column in columns.items()}
-    # A column that is missing everywhere, or a mixed one, is only known in the end.
-    return Table(source, found, np.frombuffer(lines, dtype=np.int64).copy())
+    found = {column.name: column.finish() for column in columns}
+    late = {column.name for column in columns if column.late}
+    return Table(source, found, np.frombuffer(lines, dtype=np.int64).copy()), late
 
 
 def _rows(
@@ -129,13 +126,15 @@ def _checked_header(names: list[str], source: str, line: int) -> list[str]:
         raise DataFileError(
             "the header ends with a delimiter; remove it there and in all rows.", source, line
         )
+    seen: set[str] = set()
     for k, name in enumerate(names):
         if not name:
             raise DataFileError("this column has no name in the header.", source, line, k + 1)
-        if name in names[:k]:
+        if name in seen:
             raise DataFileError(
                 f"the header has two columns {name!r}; names must differ.", source, line, k + 1
             )
+        seen.add(name)
     if all(map(_is_number, names)):
         raise DataFileError(
             f"expected a header with names of columns, found the numbers {', '.join(names[:4])}"
@@ -147,49 +146,57 @@ def _checked_header(names: list[str], source: str, line: int) -> list[str]:
 
 
 class _Column:
-    """A column as it is read: blocks of numbers, or codes of words."""
+    """A column as it is read: blocks of numbers, or codes of words.
+
+    It is of words if those in its first block are. If words come only later it is `late`: how the
+    numbers before them were spelled is lost, and nothing more of it is kept.
+    """
 
     def __init__(self, name: str, words: bool) -> None:
-        self.name, self.words = name, words
+        self.name, self.words, self.late = name, words, False
         self.blocks: list[np.ndarray] = []
         self.codes: dict[str, int] = {}
 
     def add(self, cells: tuple[str, ...], source: str, lines: array[int]) -> None:
-        if not self.words:
-            try:
-                values = np.array([float(cell) for cell in cells])
-            except ValueError:
-                values = self._slowly(cells)
-            if np.isinf(values).any():
-                row = int(np.flatnonzero(np.isinf(values))[0])
-                raise DataFileError(
-                    f"column {self.name!r}: expected a finite number, found {cells[row]!r}.",
-                    source,
-                    lines[row],
-                )
-            self.blocks.append(values)
+        if self.late:
             return
+        values = None if self.words else _as_numbers(cells)
+        if values is None:
+            self.late = bool(self.blocks) and not self.words
+            self.words = True
+            values = self._encoded(cells)
+        elif np.isinf(values).any():
+            row = int(np.flatnonzero(np.isinf(values))[0])
+            raise DataFileError(
+                f"column {self.name!r}: expected a finite number, found {cells[row]!r}.",
+                source,
+                lines[row],
+            )
+        self.blocks.append(values)
+
+    def _encoded(self, cells: tuple[str, ...]) -> np.ndarray:
         codes = self.codes
         found = (cell.strip() for cell in cells)
         block = [-1 if x.lower() in MISSING else codes.setdefault(x, len(codes)) for x in found]
-        self.blocks.append(np.array(block, dtype=np.int32))
-
-    def _slowly(self, cells: tuple[str, ...]) -> np.ndarray:
-        """Numbers among cells that are missing; if there are words, they cannot be numbers."""
-        missing = [cell.strip().lower() in MISSING for cell in cells]
-        try:
-            return np.array(
-                [
-                    math.nan if gone else float(cell)
-                    for cell, gone in zip(cells, missing, strict=True)
-                ]
-            )
-        except ValueError:
-            raise _NotNumbersError(self.name) from None
+        return np.array(block, dtype=np.int32)
 
     def finish(self) -> np.ndarray | TextColumn:
         values = np.concatenate(self.blocks)
         return TextColumn(values, list(self.codes)) if self.words else values
+
+
+def _as_numbers(cells: tuple[str, ...]) -> np.ndarray | None:
+    """Numbers, NaN where they are missing; None if there are words."""
+    try:
+        return np.array([float(cell) for cell in cells])
+    except ValueError:
+        pass
+    try:
+        return np.array(
+            [math.nan if cell.strip().lower() in MISSING else float(cell) for cell in cells]
+        )
+    except ValueError:
+        return None
 
 
 def _refuse_typos(table: Table, name: str, column: TextColumn, must: bool) -> None:

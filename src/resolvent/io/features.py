@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, diags, issparse
 
-from resolvent.io.arrays import Reader
+from resolvent.io.arrays import Array, Reader
 from resolvent.io.errors import DataFileError, ModelFileError
 from resolvent.io.raw import Matrix, Table, TextColumn
 
@@ -188,7 +188,11 @@ class Features:
             )
         if self.shift is not None:
             X = X.toarray() if issparse(X) and self.columns is None else X
-        return self._rescale(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            X = self._rescale(X)
+        if not np.isfinite(X.data if issparse(X) else X).all():
+            raise DataFileError("has numbers that are too large to be scaled.", raw.source)
+        return X
 
     def _rescale(self, X: Any) -> Any:
         if self.factor is None:
@@ -311,10 +315,12 @@ class Features:
                 raise ModelFileError("The file is damaged: two of its columns have one name.")
         sizes = {"shift": width, "factor": width, "fill": len(columns or ())}
         arrays = {
-            name: reader.read(f"table.{name}", (size,))
+            name: reader.read(f"table.{name}", Array((size,)))
             for name, size in sizes.items()
             if f"table.{name}" in reader
         }
+        if ("factor" in arrays) != (method != "none") or ("shift" in arrays and method == "none"):
+            raise ModelFileError(f"The file is damaged: its table is not scaled by {method!r}.")
         return cls(width, columns, base, str(method), **arrays)
 
 

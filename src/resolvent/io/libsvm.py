@@ -14,6 +14,7 @@ from resolvent.estimators._expansion import Expansion
 from resolvent.estimators.classifier import MachineClassifier
 from resolvent.estimators.linear import LinearMachine
 from resolvent.estimators.svm import SVC, SVR
+from resolvent.io.arrays import check_width
 from resolvent.io.atomic import write_atomically
 from resolvent.io.errors import DataFileError, ModelFileError
 from resolvent.io.features import Features
@@ -108,7 +109,7 @@ def read_libsvm(path: Any, n_features: int = 0) -> TabularModel:
     model._expansion = Expansion(kernel, rows, coef, -rho)
     restore_support(model, kernel)
     if is_classifier:
-        model._arrange(codes)
+        model._arrange_pairs(codes)
     else:
         epsilon = model._target_loss("epsilon_insensitive")
         model._vector, model._loss = True, epsilon
@@ -202,6 +203,7 @@ def _support(
         place = f"{source}:{line + error.line - 1}"
         raise ModelFileError(f"{place}: in the support vector {message}") from None
     width = max(matrix.X.shape[1], n_features, 1)
+    check_width(width)
     rows = csr_matrix((matrix.X.data, matrix.X.indices, matrix.X.indptr), shape=(n, width))
     return coef, rows, matrix.base
 

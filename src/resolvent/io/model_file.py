@@ -17,13 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 from resolvent.io.arrays import Reader, safetensors
 from resolvent.io.atomic import write_atomically
 from resolvent.io.errors import ModelFileError
-from resolvent.io.state import ESTIMATORS, estimator_class, extract, restore
+from resolvent.io.kinds import ESTIMATORS
+from resolvent.io.state import extract, restore
 from resolvent.io.values import parse_json
 
-__all__ = ["SCHEMA", "load", "save"]
+__all__ = ["SCHEMA", "load", "looks_like_model", "save"]
 
 SCHEMA = 1
 KEY = "resolvent"
+START = f'{{"__metadata__":{{"{KEY}":'.encode()  # of the format's own header, after its length
 
 
 def save(model: Any, path: Any) -> None:
@@ -70,7 +72,7 @@ def save(model: Any, path: Any) -> None:
     if isinstance(model, CrossValidated):
         model = model._best()
     name = type(model).__name__
-    if name not in ESTIMATORS or type(model) is not estimator_class(name):
+    if name not in ESTIMATORS or type(model) is not ESTIMATORS[name].cls(name):
         raise ModelFileError(
             f"A {name} cannot be saved in a model file; fitted estimators of this package can: "
             f"{', '.join(ESTIMATORS)}. Save the last step of a pipeline, or the best estimator of "
@@ -83,6 +85,7 @@ def save(model: Any, path: Any) -> None:
         header["table"] = table
     try:
         text = json.dumps(header, allow_nan=False)
+        parse_json(text)  # what cannot be loaded is not saved
     except ValueError as error:
         raise ModelFileError(f"The model cannot be saved: {error}.") from None
     write_atomically(path, safetensors().numpy.save(found | arrays, {KEY: text}))
@@ -130,6 +133,15 @@ def load(path: Any) -> Any:
         raise ModelFileError(f"{path} is no model file, or a damaged one ({error}).") from None
     except (ModelFileError, RecursionError) as error:
         raise ModelFileError(f"{path} cannot be loaded. {error}") from None
+
+
+def looks_like_model(path: Any) -> bool:
+    """Whether a file starts as model files do."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(8 + len(START))[8:] == START
+    except OSError:
+        return False
 
 
 def _check_schema(header: dict[str, Any]) -> None:

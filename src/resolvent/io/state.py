@@ -6,44 +6,24 @@ a fit of a loaded model starts from zero.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from resolvent.estimators._base import Machine
-from resolvent.estimators._classes import STRATEGIES, pairs
 from resolvent.estimators._expansion import Expansion
 from resolvent.estimators.classifier import MachineClassifier
 from resolvent.estimators.linear import LinearMachine
-from resolvent.io.arrays import FLOATS, INTEGERS, Reader, rows_as_arrays
+from resolvent.estimators.regressor import MachineRegressor
+from resolvent.io.arrays import MOST_FEATURES, Array, Reader, rows_as_arrays
 from resolvent.io.errors import ModelFileError
+from resolvent.io.kinds import CERTIFICATE, ESTIMATORS, LABELS, check_loss_of, check_parameters
 from resolvent.io.values import decode, encode
-from resolvent.kernels import Kernel
-from resolvent.losses import BY_NAME, as_loss
+from resolvent.kernels import Kernel, Linear
+from resolvent.losses import as_loss
 from resolvent.problem import Record, Status
 
-__all__ = ["ESTIMATORS", "estimator_class", "extract", "restore", "restore_support"]
-
-# The closed table: a file names one of these, and nothing else is ever imported for it.
-ESTIMATORS = {
-    "KernelClassifier": "classifier",
-    "KernelRegressor": "regressor",
-    "KernelQuantileRegressor": "quantile",
-    "KernelRidge": "ridge",
-    "LinearClassifier": "linear",
-    "LinearRegressor": "linear",
-    "LinearSVC": "linear_svm",
-    "LinearSVR": "linear_svm",
-    "SVC": "svm",
-    "SVR": "svm",
-}
-
-
-def estimator_class(name: str) -> Any:
-    """Find an estimator of the table."""
-    return getattr(import_module(f"resolvent.estimators.{ESTIMATORS[name]}"), name)
-
+__all__ = ["extract", "restore", "restore_support"]
 
 # ---- from an estimator ------------------------------------------------------------------------
 
@@ -57,13 +37,14 @@ def extract(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "n_features": int(model.n_features_in_),
         "n_samples": int(model._n_given),
     }
+    _unfitted(header)  # what cannot be loaded is not saved
     arrays: dict[str, np.ndarray] = {}
     if hasattr(model, "feature_names_in_"):
         header["feature_names"] = [str(name) for name in model.feature_names_in_]
     if isinstance(model, MachineClassifier):
         header["classes"], found = _labels_out(model.classes_)
         arrays |= found
-    else:
+    elif isinstance(model, MachineRegressor):
         header["vector"] = bool(model._vector)
     if hasattr(model, "_loss"):
         header["loss"] = encode(model._loss, "loss")
@@ -71,6 +52,7 @@ def extract(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         arrays["coef"] = np.atleast_2d(model.coef_)
         arrays["intercept"] = np.atleast_1d(np.asarray(model.intercept_, dtype=float))
     else:
+        _check_kernel(model, model._expansion.kernel)
         header["kernel"] = encode(model._expansion.kernel, "kernel")
         arrays |= _expansion_out(model)
     if hasattr(model, "dual_gap_"):  # a model from LIBSVM has no certificate
@@ -94,13 +76,17 @@ def _labels_out(classes: np.ndarray) -> tuple[Any, dict[str, np.ndarray]]:
 def _expansion_out(model: Any) -> dict[str, np.ndarray]:
     expansion = model._expansion
     arrays = {"coef": expansion.coef, "intercept": expansion.intercept}
+    if type(model).__name__ == "KernelRidge":
+        arrays["coef"] = model.dual_coef_.reshape(model._n_given, -1)
     if hasattr(model, "support_"):
         arrays["support"] = model.support_.astype(np.int64)
+    if expansion.weights is not None:
+        arrays["weights"] = expansion.weights
     if expansion.kernel is not None:
         arrays |= rows_as_arrays("rows", expansion.rows)
-    for name in ("n_support_", "class_weight_"):
-        if hasattr(model, name):
-            arrays[name.rstrip("_")] = getattr(model, name)
+    for name in ("n_support_", "class_weight_", "_probA", "_probB"):
+        if len(getattr(model, name, ())):
+            arrays[name.strip("_")] = getattr(model, name)
     return arrays
 
 
@@ -111,7 +97,8 @@ def _certificate_out(model: Any) -> dict[str, np.ndarray]:
         "certificate": np.array(
             [np.atleast_1d(x) for x in (model.dual_gap_, model.objective_)], dtype=float
         ),
-        "n_iter": np.atleast_1d(np.asarray(model.n_iter_, dtype=np.int64)),
+        # LIBLINEAR's machines have one number for all problems.
+        "n_iter": np.full(np.shape(np.atleast_1d(model.dual_gap_)), model.n_iter_, np.int64),
         "history.times": np.array([record[:2] for record in records], dtype=float).reshape(-1, 2),
         "history.values": np.array(values).reshape(len(records), 5, -1 if records else 0),
     }
@@ -123,26 +110,36 @@ def _certificate_out(model: Any) -> dict[str, np.ndarray]:
 def restore(header: dict[str, Any], reader: Reader) -> Any:
     """Build the estimator that a header and arrays are of."""
     model = _unfitted(header)
-    model.n_features_in_ = reader.size("features", header.get("n_features"), least=1)
-    model._n_given = reader.size("samples", header.get("n_samples"))
+    name = type(model).__name__
+    kind = ESTIMATORS[name]
+    imported = kind.imported and "status" not in header
+    model.n_features_in_ = reader.size("features", header.get("n_features"), 1, MOST_FEATURES)
+    model._n_given = reader.size("samples", header.get("n_samples"), 0 if imported else 1)
     names = header.get("feature_names")
     if names is not None:
         _check_names(names, model.n_features_in_)
         model.feature_names_in_ = np.array(names, dtype=object)
     if isinstance(model, MachineClassifier):
         model.classes_ = _labels_in(header.get("classes"), reader)
-    else:
-        model._vector = header.get("vector") is True
-    if "loss" in header:
-        model._loss = decode(header["loss"], "loss")
-        if not hasattr(model._loss, "_fields"):
-            raise ModelFileError("The file is damaged: its loss is none.")
+    elif isinstance(model, MachineRegressor):
+        if not isinstance(header.get("vector"), bool):
+            raise ModelFileError(
+                "The file is damaged: it does not say whether the target is a vector."
+            )
+        model._vector = header["vector"]
+    if kind.keeps_loss:
+        model._loss = decode(header.get("loss"), "loss")
+        check_loss_of(name, model._loss)
     m = reader.size("problems", _n_problems(model, reader), least=1)
+    declared = kind.arrays.items()
+    arrays = {
+        key: reader.read(key, x) for key, x in declared if not (imported and key == "support")
+    }
     if isinstance(model, LinearMachine):
-        _restore_weights(model, reader)
+        _restore_weights(model, arrays)
     else:
-        _restore_expansion(model, header, reader)
-    if "status" in header:
+        _restore_expansion(model, header, reader, arrays)
+    if not imported:
         _restore_certificate(model, header, reader, m)
     return model
 
@@ -154,24 +151,16 @@ def _unfitted(header: dict[str, Any]) -> Any:
             f"The file holds a model of the kind {str(name)[:60]!r}, which this version does not "
             f"know; it knows {', '.join(ESTIMATORS)}."
         )
-    cls = estimator_class(name)
-    parameters = header.get("parameters")
-    if not isinstance(parameters, dict):
+    cls = ESTIMATORS[name].cls(name)
+    stored = header.get("parameters")
+    if not isinstance(stored, dict):
         raise ModelFileError("The file is damaged: its header has no parameters.")
-    unknown = sorted(parameters.keys() - cls().get_params(deep=False).keys())
+    unknown = sorted(stored.keys() - cls().get_params(deep=False).keys())
     if unknown:
         raise ModelFileError(f"The file has parameters that {name} does not: {unknown}.")
-    model = cls(**{key: decode(value, key) for key, value in parameters.items()})
-    loss = getattr(model, "loss", "squared")
-    if isinstance(loss, str):
-        _ = decode({"loss": loss, "parameters": list(_defaults(loss))}, "loss")
-    elif not hasattr(loss, "_fields"):
-        raise ModelFileError("The file is damaged: its parameter loss is no loss.")
-    return model
-
-
-def _defaults(loss: str) -> Any:
-    return BY_NAME[loss]() if loss in BY_NAME else ()
+    parameters = {key: decode(value, key) for key, value in stored.items()}
+    check_parameters(name, parameters)
+    return cls(**parameters)
 
 
 def _check_names(names: Any, n: int) -> None:
@@ -182,7 +171,7 @@ def _check_names(names: Any, n: int) -> None:
 def _labels_in(stored: Any, reader: Reader) -> np.ndarray:
     match stored:
         case None:
-            classes = reader.read("classes", ("classes",), (*INTEGERS, *FLOATS, "BOOL", "U8", "I8"))
+            classes = reader.read("classes", LABELS)
         case {"text": list(labels)} if all(type(x) is str for x in labels):
             classes = np.array(labels, dtype=str)
         case {"objects": list(labels)} if not any(isinstance(x, dict | list) for x in labels):
@@ -204,63 +193,79 @@ def _n_problems(model: Any, reader: Reader) -> int:
                 return len(model._losses())
             except (TypeError, ValueError) as error:
                 raise ModelFileError(f"The file is damaged. {error}") from None
-        if model._vector:
+        if not isinstance(model, MachineRegressor) or model._vector:
             return 1
-        found = reader.read("intercept", ("problems",))
-        return len(found)
+        return len(reader.read("intercept", Array(("problems",))))
     k = len(model.classes_)
     if _couples_classes(model):
-        return k
+        return 1 if k == 2 and type(model).__name__ == "LinearSVC" else k
     strategy = "ovo" if type(model).__name__ == "SVC" else getattr(model, "multi_class", "ovr")
-    if strategy not in STRATEGIES:
-        raise ModelFileError(f"The file is damaged: multi_class is {str(strategy)[:40]!r}.")
-    return 1 if k == 2 else len(pairs(k)) if strategy == "ovo" else k
+    return 1 if k == 2 else k * (k - 1) // 2 if strategy == "ovo" else k
 
 
 def _couples_classes(model: Any) -> bool:
     """Whether the scores of all classes come from one problem, as in multinomial regression."""
-    return getattr(as_loss(getattr(model, "loss", "hinge")), "couples", "") == "columns"
+    together = getattr(model, "multi_class", "") == "crammer_singer"
+    return together or getattr(as_loss(getattr(model, "loss", "hinge")), "couples", "") == "columns"
 
 
-def _restore_weights(model: Any, reader: Reader) -> None:
-    model.coef_ = reader.read("coef", ("problems", "features"))
-    model.intercept_ = reader.read("intercept", ("problems",))
-    if not isinstance(model, MachineClassifier) and model._vector:
+def _restore_weights(model: Any, arrays: dict[str, np.ndarray]) -> None:
+    model.coef_, model.intercept_ = arrays["coef"], arrays["intercept"]
+    if isinstance(model, MachineRegressor) and model._vector:
         model.coef_ = model.coef_[0]
         if type(model).__name__ == "LinearRegressor":
             model.intercept_ = model.intercept_[0].item()
 
 
-def _restore_expansion(model: Any, header: dict[str, Any], reader: Reader) -> None:
+def _restore_expansion(
+    model: Any, header: dict[str, Any], reader: Reader, arrays: dict[str, np.ndarray]
+) -> None:
     kernel = decode(header.get("kernel"), "kernel")
-    if not isinstance(kernel, Kernel) and (kernel is not None or not model._is_precomputed()):
-        raise ModelFileError("The file is damaged: its kernel is none.")
-    coef = reader.read("coef", ("support", "problems"))
-    intercept = reader.read("intercept", ("problems",))
-    if "support" in reader or kernel is None:
-        model.support_ = reader.indices("support", ("support",), model._n_given)
-    rows = None if kernel is None else reader.rows("rows", "support", model.n_features_in_)
-    model._expansion = Expansion(kernel, model.support_ if rows is None else rows, coef, intercept)
+    _check_kernel(model, kernel)
+    if kernel is None and model._n_given != model.n_features_in_:
+        raise ModelFileError("The file is damaged: its precomputed kernel was not square.")
+    coef, intercept = arrays["coef"], arrays["intercept"]
+    support: Any = arrays.get("support")
+    if support is not None:
+        model.support_ = support
+    elif kernel is None:
+        raise ModelFileError("The file is damaged: its array 'support' is missing.")
+    rows = support if kernel is None else reader.rows("rows", "support", model.n_features_in_)
+    ridge = type(model).__name__ == "KernelRidge"
+    if ridge and not np.array_equal(support, np.flatnonzero(coef.any(axis=1))):
+        raise ModelFileError("The file is damaged: 'support' is not where 'coef' is not zero.")
+    weights = None
+    if isinstance(kernel, Linear) and "weights" in reader:  # older files have none
+        width = model.n_features_in_ + bool(kernel.bias)
+        weights = reader.read("weights", Array(("problems", width)))
+    own = coef[support] if ridge else coef
+    model._expansion = Expansion(kernel, rows, own, intercept, weights)
     match type(model).__name__:
         case "SVC":
-            model.class_weight_ = reader.read("class_weight", ("classes",))
-            counts = reader.read("n_support", ("classes",), INTEGERS)
-            if (counts < 0).any() or counts.sum() != len(coef):
+            model.class_weight_, counts = arrays["class_weight"], arrays["n_support"]
+            if counts.max() > len(coef) or counts.sum() != len(coef):
                 raise ModelFileError("The file is damaged: n_support does not add up.")
+            model._probA, model._probB = (
+                reader.read(name, Array(("problems",))) if name in reader else np.empty(0)
+                for name in ("probA", "probB")
+            )
             restore_support(model, kernel)
-            model._arrange(np.repeat(np.arange(len(counts)), counts))
-        case "SVR":
+            model._arrange_pairs(np.repeat(np.arange(len(counts)), counts))
+        case "SVR" | "OneClassSVM":
             restore_support(model, kernel)
-            model.n_support_ = np.array([len(coef)], dtype=np.int32)
-            model.dual_coef_, model.intercept_ = coef.T, intercept
+            model._arrange()
         case "KernelRidge":
-            everything = np.zeros((model._n_given, len(intercept)))
-            everything[model.support_] = coef
-            model.dual_coef_ = everything[:, 0] if model._vector else everything
+            model.dual_coef_ = coef[:, 0] if model._vector else coef
             model.intercept_ = intercept[0].item() if model._vector else intercept
         case _:
             model.kernel_ = kernel
             model.dual_coef_, model.intercept_ = coef.T, intercept
+
+
+def _check_kernel(model: Any, kernel: Any) -> None:
+    """Refuse what is not a kernel, or not one of the parameter that says so."""
+    if model._is_precomputed() != (kernel is None) or not isinstance(kernel, Kernel | None):
+        raise ModelFileError("The model is damaged: its kernel is none, or not that of its fit.")
 
 
 def restore_support(model: Any, kernel: Kernel | None) -> None:
@@ -278,17 +283,18 @@ def _restore_certificate(model: Machine, header: dict[str, Any], reader: Reader,
         raise ModelFileError(f"The file is damaged: its fit_time is {str(seconds)[:40]!r}.")
     if _couples_classes(model):
         m = 1  # one problem for all columns
-    gap, objective = reader.read("certificate", (2, m), finite=False)
-    n_iter = reader.read("n_iter", (m,), INTEGERS)
-    for name, values in (("dual_gap_", gap), ("objective_", objective), ("n_iter_", n_iter)):
-        setattr(model, name, values[0].item() if m == 1 else values)
+    reader.size("certificates", m)
+    arrays = {key: reader.read(key, x) for key, x in CERTIFICATE.items()}
+    gap, objective = arrays["certificate"]
+    model._set_certificate(gap, objective, arrays["n_iter"])
     model.status_, model.fit_time_ = Status[status], float(seconds)
     if hasattr(model, "n_support_"):
         model.fit_status_ = int(model.status_ > Status.PRECISION_LIMIT)
-    times = reader.read("history.times", ("records", 2), finite=False)
-    values = reader.read("history.values", ("records", 5, "history"), finite=False)
+    times, values = arrays["history.times"], arrays["history.values"]
+    if len(times) and values.shape[2] not in (1, m):
+        raise ModelFileError(f"The file is damaged: its history is not of {m} problems.")
     with np.errstate(invalid="ignore"):
         model.history_ = [
-            Record(int(np.nan_to_num(t)), float(s), *(*row[:4], row[4].astype(np.intp)))
+            Record(int(t), float(s), *(*row[:4], row[4].astype(np.intp)))
             for (t, s), row in zip(times, values, strict=True)
         ]

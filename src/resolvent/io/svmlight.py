@@ -9,6 +9,7 @@ from typing import BinaryIO
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from resolvent.grams.memory import fits_in_memory
 from resolvent.io.errors import DataFileError
 from resolvent.io.raw import Matrix
 
@@ -83,6 +84,8 @@ def read_svmlight(stream: BinaryIO, source: str, base: int | None = None) -> Mat
     if index.size and index.max() > LARGEST_INDEX:
         raise refuse(int(index.argmax()), f"is above {LARGEST_INDEX}, the largest index")
     d = int(index.max()) + 1 - base if index.size else 0
+    if not fits_in_memory(8 * d):
+        raise refuse(int(index.argmax()), "makes more features than there is free memory for")
     narrow = np.int32 if len(index) < 2**31 else np.int64
     X = csr_matrix(
         (data.copy(), (index - base).astype(narrow), indptr.astype(narrow)), shape=(len(y), d)

@@ -10,6 +10,7 @@ with one telling key::
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any
@@ -22,6 +23,7 @@ from resolvent.losses import BY_NAME, as_loss
 
 __all__ = ["decode", "encode", "parse_json"]
 
+DEEPEST = 200  # levels of a header, two for each sum or product of kernels
 LOSS_NAMES = {cls: name for name, cls in BY_NAME.items()}
 _COMBINED: tuple[Any, ...] = (kernels.Constant, kernels.Sum, kernels.Product, kernels.Scaled)
 KERNEL_CLASSES: dict[str, Any] = {
@@ -115,7 +117,7 @@ def _decode_loss(name: str, numbers: list[Any], what: str) -> Any:
     if name not in BY_NAME:
         raise ModelFileError(f"The file's {what} names the loss {name!r}, which is not known.")
     cls = BY_NAME[name]
-    if len(numbers) != len(cls._fields) or not all(map(_is_number, numbers)):
+    if len(numbers) != len(cls._fields) or not all(map(kernels.base.is_number, numbers)):
         raise ModelFileError(
             f"The file's {what} is damaged: the loss {name!r} has {len(cls._fields)} parameters, "
             f"not {str(numbers)[:100]}."
@@ -133,7 +135,9 @@ def _decode_kernel(name: str, parts: dict[str, Any], what: str) -> Any:
     wanted = {field.name: str(field.type) for field in fields(cls)}
     given = {key: decode(part, what) for key, part in parts.items()}
     fits = given.keys() == wanted.keys() and all(
-        isinstance(part, kernels.Kernel) if wanted[key] == "Kernel" else _is_number(part)
+        isinstance(part, kernels.Kernel)
+        if wanted[key] == "Kernel"
+        else kernels.base.is_number(part)
         for key, part in given.items()
     )
     if not fits:
@@ -147,20 +151,37 @@ def _decode_kernel(name: str, parts: dict[str, Any], what: str) -> Any:
         raise ModelFileError(f"The file's {what} is damaged. {error}") from None
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def parse_json(text: str) -> dict[str, Any]:
-    """Parse an object; ModelFileError if it is none, has NaN, or nests too deeply."""
+    """Parse an object; ModelFileError if it is none, or has what no file of ours has.
 
-    def refuse(name: str) -> Any:
-        raise ValueError(f"{name} is no JSON")
+    That is numbers that are not finite, text that is not Unicode, and very deep nesting.
+    """
+
+    def finite(word: str) -> float:
+        number = float(word)
+        if not math.isfinite(number):
+            raise ValueError(f"{word[:40]} is no finite number")
+        return number
+
+    def whole(word: str) -> int:
+        finite(word)
+        return int(word)
 
     try:
-        found = json.loads(text, parse_constant=refuse)
+        found = json.loads(text, parse_constant=finite, parse_float=finite, parse_int=whole)
+        _check_tree(found, DEEPEST)
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"The file's header is damaged: {error}.") from None
     if not isinstance(found, dict):
         raise ModelFileError("The file's header is damaged: it is not a JSON object.")
     return found
+
+
+def _check_tree(tree: Any, levels: int) -> None:
+    if levels == 0:
+        raise ValueError(f"it nests more than {DEEPEST} levels deep")
+    if isinstance(tree, str):
+        tree.encode()  # text that came as half of a pair of surrogates cannot be written
+    elif isinstance(tree, dict | list):
+        for part in (*tree.keys(), *tree.values()) if isinstance(tree, dict) else tree:
+            _check_tree(part, levels - 1)

@@ -74,7 +74,8 @@ class Kernel(ABC):
             if B is not None:
                 return self.evaluate(a, a.like(B))
             K = self.evaluate(a, a)
-            np.fill_diagonal(K, self.diagonal(a))
+            if self.symmetric:  # if not, a function is in it, which is not called once more
+                np.fill_diagonal(K, self.diagonal(a))
         return K
 
     def __add__(self, other: Any) -> Kernel:
@@ -94,12 +95,18 @@ def is_number(value: Any) -> bool:
 
 
 def check_number(
-    kernel: Kernel, name: str, *, least: float = -math.inf, above: bool = False
+    kernel: Kernel,
+    name: str,
+    *,
+    least: float = -math.inf,
+    above: bool = False,
+    most: float = math.inf,
 ) -> None:
     """Make the field `name` a float, or say what is wrong with it."""
     value = getattr(kernel, name)
-    if not is_number(value) or value < least or (above and value == least):
+    if not is_number(value) or not least <= value <= most or (above and value == least):
         bound = "" if least == -math.inf else f" {'above' if above else 'of at least'} {least:g}"
+        bound += "" if most == math.inf else f" and at most {most:g}"
         raise ValueError(
             f"{name}={value!r} of {type(kernel).__name__} must be a finite number{bound}."
         )

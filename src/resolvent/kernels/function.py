@@ -22,7 +22,8 @@ class FunctionKernel(Kernel):
     ----------
     function : callable
         ``function(A, B)`` returns the matrix of k(a, b) for a in A and b in B. It gets samples as
-        they were given: parts of an array, of a CSR matrix, or of a list of any objects. See
+        they were given: an array, a CSR matrix, or a list of any objects, or parts of them; in a
+        fit whose matrix fits the memory limit, once, all samples as the same object twice. See
         `pairwise` for a function of two samples. To be saved, the function must be one that pickle
         can find by name.
 
@@ -75,12 +76,12 @@ class FunctionKernel(Kernel):
 class _Pairwise:
     function: Callable[[Any, Any], float]
 
-    def __call__(self, A: Any, B: Any) -> np.ndarray:
-        columns = list(B)
+    def __call__(self, A: Any, B: Any = None) -> np.ndarray:
+        columns = list(A if B is None else B)
         return np.array([[self.function(a, b) for b in columns] for a in A], np.float64)
 
 
-def pairwise(function: Callable[[Any, Any], float]) -> Callable[[Any, Any], np.ndarray]:
+def pairwise(function: Callable[[Any, Any], float]) -> Callable[..., np.ndarray]:
     """Turn a kernel function of two samples into one of two sets of samples.
 
     Parameters
@@ -91,7 +92,7 @@ def pairwise(function: Callable[[Any, Any], float]) -> Callable[[Any, Any], np.n
     Returns
     -------
     callable
-        ``(A, B) -> matrix``, which every ``kernel`` argument takes.
+        ``(A, B) -> matrix``, which every ``kernel`` argument takes; B is A if it is not given.
 
     Examples
     --------

@@ -12,6 +12,8 @@ from resolvent.kernels.points import TOLERANCE, Points
 
 __all__ = ["RBF", "Cosine", "Laplacian", "Linear", "Matern", "Polynomial", "Sigmoid"]
 
+LARGEST_ROOT = 1e153  # whose square, and the inverse of that, are numbers with some room
+
 
 @dataclass(frozen=True)
 class RBF(Kernel):
@@ -104,7 +106,7 @@ class Matern(Kernel):
 
     def __post_init__(self) -> None:
         check_number(self, "nu")
-        check_number(self, "length_scale", least=0, above=True)
+        check_number(self, "length_scale", least=1 / LARGEST_ROOT, most=LARGEST_ROOT)
         if self.nu not in (0.5, 1.5, 2.5):
             raise ValueError(
                 f"nu={self.nu} of Matern has no closed form here: use 0.5, 1.5 or 2.5, "
@@ -273,7 +275,7 @@ class Linear(Kernel):
     bias: float = 0.0
 
     def __post_init__(self) -> None:
-        check_number(self, "bias")
+        check_number(self, "bias", least=-LARGEST_ROOT, most=LARGEST_ROOT)
 
     def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
         K = a.dots(b, out)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 import traceback
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,18 @@ TARGETS = {
     "real": [-3.0, -0.2, 0.0, 1.0, 12.0],
 }
 STEPS = [1e-3, 0.1, 1.0, 7.0, 1e3]  # values of a, the parameter of the resolvent
+POINTS = (-30.0, -1.5, -0.4, 0.0, 0.3, 1.0, 20.0)  # values of v, where the resolvent is asked for
+HUGE = 1e150  # values of this size count as infinite: their squares are
 SLACK = 1e-7  # relative; a wrong formula is off by far more
+
+
+class Trial(NamedTuple):
+    """What a loss is tried on."""
+
+    targets: list[float]
+    scores: Callable[[float], Array]  # to try at a target, in order
+    slack: float = SLACK
+    far: tuple[float, ...] = ()  # scores to try a derivative at too, where the value is finite
 
 
 def check_loss(loss: Any, targets: Any = None) -> None:
@@ -42,7 +54,8 @@ def check_loss(loss: Any, targets: Any = None) -> None:
     Raises
     ------
     ValueError
-        With a sentence for each thing that is wrong.
+        With a sentence that says what is wrong first: value before derivative, derivative before
+        what is found from it.
 
     Examples
     --------
@@ -67,18 +80,60 @@ def check_loss(loss: Any, targets: Any = None) -> None:
         raise ValueError(f"{loss!r} couples several scores; check_loss tries losses of one.")
     if targets is None:
         targets = TARGETS[getattr(loss, "targets", "real")]
-    wrong: list[str] = []
-    for check in (_convexity, _derivative, _fenchel_young, _resolvent, _slope, _compiled):
+    trial = Trial([float(y) for y in targets], _grid, far=(-3e4, -1e3, 1e3, 3e4))
+    for check in (_convexity, _derivative, _resolvent, _fenchel_young, _slope, _compiled):
         try:
-            fault = next(check(loss, [float(y) for y in targets]), None)
+            fault = next(check(loss, trial), None)
         except Exception as error:
             fault = _not_compiled(error) if check is _compiled else _raised(loss, error)
-        if fault and fault not in wrong:
-            wrong.append(fault)
-        if fault and check is _convexity:
-            break  # all else follows from value
-    if wrong:
-        raise ValueError("\n- ".join([f"{loss!r} is not a valid loss.", *wrong]))
+        if fault:  # what comes next may well follow from it
+            raise ValueError(f"{loss!r} is not a valid loss.\n- {fault}")
+
+
+_passed: WeakKeyDictionary[type, set[tuple[Any, ...]]] = WeakKeyDictionary()
+
+
+def check_before_fit(loss: Any, y: Array) -> None:
+    """Try a loss of somebody else's once, on a few scores around the data's targets.
+
+    That takes about a millisecond, and what is wrong with a loss is said before it is compiled.
+
+    Raises
+    ------
+    ValueError
+        If it is not convex, or its functions do not belong together.
+    """
+    if _jit.is_own(loss) or hasattr(loss, "couples"):
+        return
+    passed = _passed.setdefault(type(loss), set())
+    if tuple(loss) in passed:
+        return
+    spread = float(np.ptp(y)) or float(np.abs(y).max()) or 1.0
+    near = np.array([-2.0, -1.0, -0.3, -0.1, 0.03, 0.2, 0.5, 1.5])
+
+    def scores(target: float) -> Array:
+        is_real = getattr(loss, "targets", "real") == "real"
+        z = target + spread * near if is_real else 2.0 * near
+        return z[[_is_bounded(loss, target, t) for t in z.tolist()]]
+
+    trial = Trial(np.unique(np.quantile(y, [0.0, 0.3, 0.7, 1.0])).tolist(), scores, 1e-5)
+    for check in (_convexity, _derivative, _fenchel_young):
+        try:
+            fault = next(check(loss, trial), None)
+        except ArithmeticError:  # compiled it is infinite there, which may do
+            continue
+        except Exception as error:
+            fault = _raised(loss, error)
+        if fault:
+            raise ValueError(f"{loss!r} is not a valid loss: {fault} Run check_loss(loss).")
+    passed.add(tuple(loss))
+
+
+def _is_bounded(loss: Any, y: float, z: float) -> bool:
+    try:
+        return not abs(loss.value(y, z)) >= HUGE  # NaN is another fault
+    except ArithmeticError:
+        return False
 
 
 def _raised(loss: Any, error: Exception) -> str:
@@ -120,10 +175,21 @@ def _close(x: float, y: float, scale: float) -> bool:
     return abs(x - y) <= SLACK * (1.0 + scale)
 
 
-def _convexity(loss: Any, targets: list[float]) -> Iterator[str]:
-    for y in targets:
-        z = _grid(y)
-        values = np.array([loss.value(y, t) for t in z.tolist()])
+def _writes(loss: Any, *names: str) -> bool:
+    """Whether the class itself has one of these methods."""
+    return not vars(type(loss)).keys().isdisjoint(names)
+
+
+def _values(loss: Any, y: float, z: Array) -> tuple[Array, float]:
+    """Values at the scores, and the unit of what may be rounding: 1, or less where all are less."""
+    values = np.array([loss.value(y, t) for t in z.tolist()])
+    return values, min(1.0, float(np.abs(values).max(initial=0.0)))
+
+
+def _convexity(loss: Any, trial: Trial) -> Iterator[str]:
+    for y in trial.targets:
+        z = trial.scores(y)
+        values, unit = _values(loss, y, z)
         if not np.isfinite(values).all():
             t = z[~np.isfinite(values)][0]
             yield f"value is not finite: value({y:g}, {t:g}) = {loss.value(y, t)}."
@@ -132,69 +198,52 @@ def _convexity(loss: Any, targets: list[float]) -> Iterator[str]:
             mid = float(0.5 * (z[i] + z[i + 2]))
             chord = 0.5 * (values[i] + values[i + 2])
             here = loss.value(y, mid)
-            if here > chord + SLACK * (1.0 + abs(chord)):
+            if here > chord + trial.slack * (unit + abs(chord)):
                 yield (
                     f"value is not convex: at y={y:g} it is {here:g} at z={mid:g}, above the mean "
                     f"{chord:g} of its values at {z[i]:g} and {z[i + 2]:g}."
                 )
+            if math.isnan(here):
+                yield f"value is not finite: value({y:g}, {mid:g}) = {here}."
 
 
-def _derivative(loss: Any, targets: list[float]) -> Iterator[str]:
-    if "derivative" not in vars(type(loss)):
+def _derivative(loss: Any, trial: Trial) -> Iterator[str]:
+    if not _writes(loss, "derivative"):
         return
-    for y in targets:
-        z = _grid(y).tolist()
-        slopes = [loss.derivative(y, t) for t in z]
-        for t, s in zip(z, slopes, strict=True):
+    for y in trial.targets:
+        z = trial.scores(y)
+        unit = _values(loss, y, z)[1]
+        around = np.minimum(np.diff(z, prepend=-np.inf), np.diff(z, append=np.inf))
+        points = list(zip(z.tolist(), np.minimum(around, 1.0).tolist(), strict=True))
+        for t, width in points + [(t, 1.0) for t in trial.far if _is_bounded(loss, y, t)]:
+            s = loss.derivative(y, t)
             if not math.isfinite(s):
                 yield f"derivative is not finite: derivative({y:g}, {t:g}) = {s}."
-            for other in (t - 1.0, t - 1e-3, t + 1e-3, t + 1.0):
-                below = loss.value(y, t) + s * (other - t)
-                if loss.value(y, other) < below - SLACK * (1.0 + abs(below)):
-                    yield (
-                        f"derivative is not a subgradient of value: at y={y:g}, z={t:g} it is "
-                        f"{s:g}, but the tangent there lies above value({y:g}, {other:g})."
-                    )
+            for step in (-width, -1e-3 * width, 1e-3 * width, width):
+                below = loss.value(y, t) + s * step
+                if loss.value(y, t + step) < below - trial.slack * (unit + abs(below)):
+                    yield _not_a_subgradient(loss, y, t, width, s)
 
 
-def _fenchel_young(loss: Any, targets: list[float]) -> Iterator[str]:
-    for y in targets:
-        z = _grid(y).tolist()
-        for a in STEPS:
-            for v in (-30.0, -1.5, -0.4, 0.0, 0.3, 1.0, 20.0):
-                u = _jit.resolvent(loss, y, v, a)
-                if not math.isfinite(u):
-                    yield f"resolvent is not finite: resolvent({y:g}, {v:g}, {a:g}) = {u}."
-                conj = _jit.conjugate(loss, y, u)
-                if math.isinf(conj) or math.isnan(conj):
-                    yield (
-                        f"conjugate({y:g}, {u:g}) = {conj}, though {u:g} = resolvent({y:g}, "
-                        f"{v:g}, {a:g}) is a subgradient: one of the two is wrong."
-                    )
-                    continue
-                for t in z:
-                    excess = loss.value(y, t) + conj - u * t
-                    if excess < -SLACK * (1.0 + abs(conj) + abs(u * t)):
-                        yield (
-                            "conjugate is too small: Fenchel-Young says value + conjugate >= u z, "
-                            f"but at y={y:g}, z={t:g}, u={u:g} the left side is short by "
-                            f"{-excess:.3g}."
-                        )
-                t = (v - u) / a
-                excess = loss.value(y, t) + conj - u * t
-                if not _close(excess, 0.0, abs(conj) + abs(u * t)):
-                    yield (
-                        "value + conjugate = u z should hold where u is a subgradient at z, but at "
-                        f"y={y:g}, z={t:g}, u={u:g} (from resolvent({y:g}, {v:g}, {a:g})) the two "
-                        f"sides differ by {excess:.3g}: conjugate or resolvent is wrong."
-                    )
+def _not_a_subgradient(loss: Any, y: float, z: float, width: float, s: float) -> str:
+    """Say how a derivative s is wrong: its tangent is above the value somewhere."""
+    h = 1e-4 * width
+    slope = (loss.value(y, z + h) - loss.value(y, z - h)) / ((z + h) - (z - h))
+    wrong = "derivative is not that of value"
+    if abs(s + slope) <= 1e-3 * abs(slope):
+        wrong = "derivative has the wrong sign"
+    elif s * slope > 0.0:
+        wrong = f"derivative is not that of value, but {s / slope:.4g} times as large"
+    return f"{wrong}: at y={y:g}, z={z:g} it is {s:.6g}, differences of value give {slope:.6g}."
 
 
-def _resolvent(loss: Any, targets: list[float]) -> Iterator[str]:
-    for y in targets:
+def _resolvent(loss: Any, trial: Trial) -> Iterator[str]:
+    if not _writes(loss, "resolvent"):
+        return  # what is found from value and derivative is as right as they are
+    for y in trial.targets:
         for a in STEPS:
             last_v, last_u = -math.inf, 0.0
-            for v in (-30.0, -1.5, -0.4, 0.0, 0.3, 1.0, 20.0):
+            for v in POINTS:
                 u = _jit.resolvent(loss, y, v, a)
                 if not math.isfinite(u):
                     yield f"resolvent is not finite: resolvent({y:g}, {v:g}, {a:g}) = {u}."
@@ -219,12 +268,49 @@ def _resolvent(loss: Any, targets: list[float]) -> Iterator[str]:
                 last_v, last_u = v, u
 
 
-def _slope(loss: Any, targets: list[float]) -> Iterator[str]:
-    if not {"slope", "response"} & vars(type(loss)).keys():
+def _fenchel_young(loss: Any, trial: Trial) -> Iterator[str]:
+    if not _writes(loss, "resolvent", "conjugate"):
         return
-    for y in targets:
+    wrong = "conjugate or resolvent is" if _writes(loss, "resolvent") else "conjugate is"
+    for y in trial.targets:
+        z = trial.scores(y).tolist()
+        for v, a in ((v, a) for a in STEPS for v in POINTS):
+            u = _jit.resolvent(loss, y, v, a)
+            if not math.isfinite(u):
+                yield f"resolvent is not finite: resolvent({y:g}, {v:g}, {a:g}) = {u}."
+            conj = _jit.conjugate(loss, y, u)
+            if math.isinf(conj) or math.isnan(conj):
+                yield (
+                    f"conjugate({y:g}, {u:g}) = {conj}, though {u:g} = resolvent({y:g}, "
+                    f"{v:g}, {a:g}) is a subgradient: one of the two is wrong."
+                )
+                continue
+            for t in z:
+                excess = loss.value(y, t) + conj - u * t
+                if excess < -trial.slack * (1.0 + abs(conj) + abs(u * t)):
+                    yield (
+                        "conjugate is too small: Fenchel-Young says value + conjugate >= u z, "
+                        f"but at y={y:g}, z={t:g}, u={u:g} the left side is short by "
+                        f"{-excess:.3g}."
+                    )
+            t = (v - u) / a
+            excess = loss.value(y, t) + conj - u * t
+            if not math.isfinite(excess):
+                yield f"value is not finite: value({y:g}, {t:g}) = {loss.value(y, t)}."
+            if abs(excess) > trial.slack * (1.0 + abs(conj) + abs(u * t)):
+                yield (
+                    "value + conjugate = u z should hold where u is a subgradient at z, but at "
+                    f"y={y:g}, z={t:g}, u={u:g} (from resolvent({y:g}, {v:g}, {a:g})) the two "
+                    f"sides differ by {excess:.3g}: {wrong} wrong."
+                )
+
+
+def _slope(loss: Any, trial: Trial) -> Iterator[str]:
+    if not _writes(loss, "slope", "response"):
+        return
+    for y in trial.targets:
         for a in STEPS:
-            for v in (-30.0, -1.5, -0.4, 0.0, 0.3, 1.0, 20.0):
+            for v in POINTS:
                 h = 1e-5 * (1.0 + abs(v))
                 left, u, right = (_jit.resolvent(loss, y, w, a) for w in (v - h, v, v + h))
                 sides = sorted([(u - left) / h, (right - u) / h])
@@ -267,9 +353,9 @@ def _trial(loss: Any, y: float, z: float, v: float, a: float) -> tuple[float, fl
 _compiled_trial = _jit.compiled(_trial)
 
 
-def _compiled(loss: Any, targets: list[float]) -> Iterator[str]:
+def _compiled(loss: Any, trial: Trial) -> Iterator[str]:
     names = ("value", "resolvent", "conjugate")
-    for y in targets:
+    for y in trial.targets:
         for v, a in ((-1.5, 0.1), (0.3, 1.0), (20.0, 7.0)):
             pairs = zip(
                 names, _compiled_trial(loss, y, v, v, a), _trial(loss, y, v, v, a), strict=True

@@ -233,8 +233,14 @@ class Multinomial(NamedTuple):
                 total += p[i]
                 rate += p[i] / (p[i] + a)
             if not 1.0 < total < last:
+                others, own = 0.0, 0
                 for i in range(k):
-                    p[i] = p[i] / total - y[i]
+                    p[i] = p[i] / total
+                    if y[i] > 0.0:
+                        own = i
+                    else:
+                        others += p[i]
+                p[own] = -others  # p - 1, with all its digits
                 return p
             last = total
             theta += (total - 1.0) / rate
@@ -278,13 +284,37 @@ class CrammerSinger(NamedTuple):
         return total
 
     def resolvent(self, y: Vector, v: Vector, a: float) -> Any:
-        x = np.empty(len(v))
+        # Project x + y on the simplex, less y. Only differences from the score of the sample's own
+        # class are used, so that no digits are lost where the projection is next to y.
+        own, x = 0, np.empty(len(v))
         for i in range(len(v)):
-            x[i] = v[i] + y[i] + a * (1.0 - y[i])
-        p = onto_simplex(x)
+            if y[i] > 0.0:
+                own = i
         for i in range(len(v)):
-            p[i] -= y[i]
-        return p
+            x[i] = v[i] - v[own] + a
+        x[own] = 0.0
+        theta = 0.0
+        while True:  # theta rises as those below it are left out
+            total, count = 0.0, 1
+            for t in x:
+                if t > theta:
+                    total += t
+                    count += 1
+            higher = total / count
+            if not theta < higher < 1.0:
+                break
+            theta = higher
+        if higher >= 1.0:  # the own class is left out too
+            x[own] = -INF
+            x = onto_simplex(x)
+            x[own] = -1.0
+            return x
+        total = 0.0
+        for i in range(len(x)):
+            x[i] = max(x[i] - theta, 0.0)
+            total += x[i]
+        x[own] = -total
+        return x
 
     def slope(self, y: Vector, v: Vector, a: float) -> Any:
         d = resolvent(self, y, v, a)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from typing import Any
 
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, indexable
 
+from resolvent._clock import Clock
 from resolvent._threads import one_blas_thread
 from resolvent.estimators._base import Data, Machine
 from resolvent.estimators._compat import CallbackSupportMixin
@@ -49,7 +49,7 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Any:
         """Search, choose, fit the winner on all samples."""
-        began = time.perf_counter()
+        clock = Clock(self.time_limit)
         self._check_parameters()
         plain = self._plain()
         data = plain._read(X, y, sample_weight)
@@ -70,7 +70,7 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
             plain, self.scoring, data.X, y[data.kept], data.weight if self.weighted_scores else None
         )
         exact = self.search_tol is None
-        closed = has_closed_form(getattr(plain, "_loss", None), len(data), len(folds))
+        closed = has_closed_form(getattr(plain, "_loss", None), data.weight, len(folds), clock.left)
         with one_blas_thread() as threads:
             workers = threads if self.n_jobs in (None, -1) else self.n_jobs
         report = Reporter(self, len(gammas) * len(Cs) * len(folds))
@@ -95,14 +95,16 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
                 name: getattr(plain, name)
                 for name in ("fit_intercept", "solver", "max_iter", "random_state")
             },
-            time_limit=None if self.time_limit is None else SEARCH_SHARE * self.time_limit,
+            time_limit=None if clock.left is None else SEARCH_SHARE * clock.left,
             watch=report,
             see=self._see(data, folds, (len(gammas), len(Cs))),
         )
-        table = search.run(workers)
+        table = search.run()
         report.end()
-        self.search_time_ = time.perf_counter() - began
-        self.interrupted_ = search.interrupted
+        self.search_time_ = clock.seconds
+        self.search_status_ = search.status
+        if search.status == Status.INTERRUPTED and not table.complete.any():
+            raise KeyboardInterrupt  # nothing was compared: there is no choice to make
         self.cv_results_ = tabulate(table, gammas, Cs)
         self.best_index_ = choose(table, gammas, Cs, self.rule)
         self._say_what_is_missing(table, search)
@@ -110,9 +112,7 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         if self.refit:
             start = table.starts.get(divmod(self.best_index_, len(Cs)))
-            self._refit(plain, data, start, began)
-        if search.interrupted:
-            raise KeyboardInterrupt
+            self._refit(plain, data, start, clock)
         return self
 
     def _see(self, data: Data, folds: Any, shape: tuple[int, int]) -> Any:
@@ -134,42 +134,40 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
 
     def _say_what_is_missing(self, table: Any, search: Search) -> None:
         missing = np.count_nonzero(~table.complete)
-        short = np.count_nonzero(table.gaps.max(axis=2) > search.tol)
+        short = np.count_nonzero((table.reached & ~(table.gaps <= search.tol)).any(axis=2))
         if short and not search.exact:
+            cause = "Rounding" if self.max_iter is None else f"max_iter={self.max_iter}"
             warnings.warn(
-                f"max_iter={self.max_iter} ended the search of {short} of {table.complete.size} "
+                f"{cause} ended the search of {short} of {table.complete.size} "
                 f"pairs before search_tol={self.search_tol:g}; the largest relative gap is "
-                f"{np.nanmax(table.gaps):.2e}. Raise max_iter or search_tol.",
+                f"{table.gaps[table.reached].max():.2e}. Raise "
+                f"{'' if self.max_iter is None else 'max_iter or '}search_tol.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
-        if missing and not search.interrupted:
+        if missing and search.status != Status.INTERRUPTED:
+            by_callback = search.status == Status.CALLBACK
+            cause = "A callback" if by_callback else f"time_limit={self.time_limit:g} s"
             warnings.warn(
-                f"time_limit={self.time_limit:g} s ended the search with {missing} of "
+                f"{cause} ended the search with {missing} of "
                 f"{table.complete.size} pairs of gamma and C missing; the best of the others was "
                 "chosen. Raise time_limit or narrow the grid.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
 
-    def _refit(self, plain: Any, data: Data, start: Any, began: float) -> None:
+    def _refit(self, plain: Any, data: Data, start: Any, clock: Clock) -> None:
         """Fit the winner on all samples, to the full tolerance."""
         plain.set_params(**self.best_params_)
-        if self.time_limit is not None:
-            left = self.time_limit - (time.perf_counter() - began)
-            plain.time_limit = max(left, 0.1 * self.time_limit)
-        if self.interrupted_:
+        if clock.left is not None:
+            plain.time_limit = max(clock.left, 1e-3)  # for one iteration
+        if self.search_status_ == Status.INTERRUPTED:
             plain.time_limit = 1.0  # whoever presses Ctrl-C does not want to wait
         if start is not None:
             plain.warm_start, plain._coef = True, start
-        try:
-            plain._fit_data(data)
-        except KeyboardInterrupt:
-            self.interrupted_ = True
+        plain._fit_data(data)
         plain.set_params(time_limit=self.time_limit, warm_start=False)
         self.best_estimator_ = plain
-        if self.interrupted_ and plain.status_ == Status.INTERRUPTED:
-            raise KeyboardInterrupt
 
     def _best(self) -> Any:
         """Return the winner, fitted on all samples."""
@@ -193,8 +191,11 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
 
     @property
     def status_(self) -> Status:
-        """Why the last fit stopped."""
-        return self._best().status_
+        """Why the search or the last fit stopped, whichever is worse."""
+        check_is_fitted(self)
+        if not hasattr(self, "best_estimator_"):
+            return self.search_status_
+        return max(self.search_status_, self.best_estimator_.status_)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predictions of the best estimator.

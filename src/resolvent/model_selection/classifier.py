@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from resolvent.estimators._compat import with_callbacks
+from resolvent.estimators._fitting import fit_method
 from resolvent.estimators.classifier import KernelClassifier
 from resolvent.model_selection._base import CrossValidatedClassifier
 
@@ -85,8 +85,12 @@ class KernelClassifierCV(CrossValidatedClassifier):
         rank; and "max_relative_gap", the largest duality gap among the folds.
     n_splits_ : int
         Number of folds.
-    dual_gap_, status_, n_iter_
+    dual_gap_, n_iter_
         Those of `best_estimator_`.
+    search_status_ : Status
+        CONVERGED, or why the search ended early: CALLBACK, TIME_LIMIT or INTERRUPTED.
+    status_ : Status
+        The worse of `search_status_` and the status of `best_estimator_`.
     search_time_ : float
         Seconds that the search took.
 
@@ -155,7 +159,7 @@ class KernelClassifierCV(CrossValidatedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
+    @fit_method
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
     ) -> KernelClassifierCV:

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from resolvent._solve import solve
+from resolvent.certificate import relative_gaps
 from resolvent.grams import Gram, RowGram
 from resolvent.losses import as_loss
 from resolvent.model_selection.splitting import Splitting
-from resolvent.problem import Array, Problem, relative_gaps
+from resolvent.problem import Array, Problem, Status, times_weight
 from resolvent.solvers import loops
 from resolvent.solvers.by_rows import by_rows
 from resolvent.solvers.iterate import Point, Steps
@@ -28,6 +29,10 @@ class Stage(NamedTuple):
     coef: Array
     fitted: Array  # scores of all samples, those held out included
     gap: Array  # relative duality gap of each problem
+
+    def is_finite(self) -> bool:
+        """Whether no number has overflowed."""
+        return bool(np.isfinite(self.coef).all() and np.isfinite(self.fitted).all())
 
 
 def follow(
@@ -125,8 +130,10 @@ class Walker(ABC):
         settings: dict[str, Any],
     ) -> None:
         self.loss, self.gram, self.targets, self.weights = loss, gram, targets, weights
-        self.coef, self.tol, self.pause, self.settings = start, tol, pause, settings
+        self.coef: Any = start
+        self.tol, self.pause, self.settings = tol, pause, settings
         self.C = 0.0  # the one that `coef` is for; 0 if it is to be taken as it is
+        self.fitted: Array | None = None  # scores of the last solution of `solve`
 
     @abstractmethod
     def go(self, C: float, most: float = np.inf) -> Stage | None:
@@ -144,18 +151,17 @@ class Walker(ABC):
             self.loss,
             self.gram,
             self.targets,
-            C * self.weights,
+            times_weight(C, self.weights),
             start=self.coef,
             tol=self.tol,
             callback=look,
             **self.settings,
         )
-        self.C, self.coef = C, solution.coef
-        return Stage(
-            solution.coef,
-            solution.fitted,
-            relative_gaps(solution.gap, solution.primal, solution.dual),
-        )
+        self.C, self.coef, self.fitted = C, solution.coef, solution.fitted
+        gaps = relative_gaps(solution.gap, solution.primal, solution.dual)
+        if solution.status == Status.CONVERGED:  # an objective may be zero up to rounding
+            gaps = np.minimum(gaps, self.tol)
+        return Stage(solution.coef, solution.fitted, gaps)
 
 
 class Exact(Walker):
@@ -184,7 +190,7 @@ class Coarse(Walker):
             self.loss,
             self.gram,
             self.targets,
-            C * self.weights,
+            times_weight(C, self.weights),
             fit_intercept=self.settings["fit_intercept"],
         )
         if len(self.nulls) == 0:
@@ -211,14 +217,21 @@ class Coarse(Walker):
                 done &= same
             point.running = point.running[~done[point.running]]
             if len(point.running) == 0 or blocks >= most_blocks:
-                self.C, self.point = C, point
-                offset = point.intercept if problem.fit_intercept else 0.0
-                return Stage(point.coef.T.copy(), (point.state.T + offset).copy(), gaps)
+                return self._stage(C, point, gaps)
             if point.work.max() > most:
                 self.C, self.point = C, point
                 return None
             largest = self._iterate(steps)
         return self._in_full(C, point.coef)
+
+    def _stage(self, C: float, point: Point, gaps: Array) -> Stage:
+        """Keep where blocks have led to at C; if numbers have overflowed, solve it in full."""
+        offset = point.intercept if self.settings["fit_intercept"] else 0.0
+        stage = Stage(point.coef.T.copy(), (point.state.T + offset).copy(), gaps)
+        if not stage.is_finite():
+            return self._in_full(C, np.zeros_like(point.coef))
+        self.C, self.point = C, point
+        return stage
 
     def _iterate(self, steps: Steps) -> Array:
         """Take one iteration; the largest move of each problem."""
@@ -230,12 +243,12 @@ class Coarse(Walker):
 
     def _in_full(self, C: float, coef: Array) -> Stage:
         self.coef, self.point, self.C = coef.T, None, 0.0
-        stage = self._solve(C)
-        self.coef = stage.coef
-        return stage
+        return self._solve(C)
 
     def at_hand(self) -> tuple[Array, Array]:
         """Coefficients and scores to start from."""
+        if self.point is None and self.fitted is not None:  # after `_in_full`
+            return np.ascontiguousarray(self.coef.T), np.ascontiguousarray(self.fitted.T)
         if self.point is None:
             none = np.zeros((self.targets.shape[1], self.gram.n))
             return none, none
@@ -244,7 +257,7 @@ class Coarse(Walker):
 
     def arrive(self, C: float, coef: Array, scores: Array, gaps: Array) -> Stage:
         """Take what was found elsewhere for C, if it is good enough; otherwise solve it here."""
-        if (gaps > self.tol).any():
+        if not (gaps <= self.tol).all():
             return self._in_full(C, coef)
         m = len(coef)
         self.C = C

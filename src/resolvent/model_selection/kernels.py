@@ -8,16 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from resolvent._threads import run
-from resolvent.grams import Gram, gram
+from resolvent._threads import others_wait, run
+from resolvent.grams import Gram, RowGram, gram
 from resolvent.grams.memory import parse_memory
 from resolvent.grams.rows import TILE_COLUMNS, TILE_ROWS, StoredGram
-from resolvent.kernels import RBF, Kernel, Points
+from resolvent.kernels import RBF, Kernel, Linear, Points
 from resolvent.kernels.exponential import exp_not_positive
+from resolvent.kernels.points import split
 
 
 class SharedGrams:
     """Makes the kernel matrix of each gamma once and drops it after its last use.
+
+    Threads share them only where all of each matrix that is in use fits into memory. It is then
+    computed at once, so that results do not depend on which thread needs a row first. Otherwise
+    threads would take each other's rows away: problems are solved one at a time (`workers` is 1),
+    and all threads compute the rows of each.
 
     Parameters
     ----------
@@ -32,7 +38,12 @@ class SharedGrams:
     dtype : {None, "float32", "float64"}
         Precision; None is that of X.
     workers : int
-        How many matrices may be in use at a time.
+        How many threads there are.
+
+    Attributes
+    ----------
+    workers : int
+        How many threads may solve problems at a time.
     """
 
     def __init__(
@@ -53,20 +64,26 @@ class SharedGrams:
         self.spare: list[np.ndarray] = []
         self.lock = Lock()
         self.limit = parse_memory(memory_limit)
-        self.live = min(workers, len(gammas))
-        self.distances: np.ndarray | None = None
         self.largest: Any = max(gammas) if gammas[0] is not None else None
-        self._share_distances()
+        self.distances: np.ndarray | None = None
+        self.workers, self.live = workers, min(workers, len(gammas))
+        kernel = make_kernel(self.largest)
+        if kernel is not None and not isinstance(kernel, Linear):
+            self._plan(kernel)
 
     def expect(self, g: int, uses: int) -> None:
         """Say how often the matrix of gamma number g will be taken."""
         self.left[g] = uses
 
-    def take(self, g: int) -> Gram:
-        """Take the kernel matrix of gamma number g for one use."""
+    def take(self, g: int, pause: Callable[[], None]) -> Gram:
+        """Take the kernel matrix of gamma number g for one use.
+
+        `pause` is called while it is made; what it raises ends that.
+        """
         with self.lock:
             if g not in self.made:
-                self.made[g] = self._make(g)
+                with others_wait():
+                    self.made[g] = self._make(g, pause)
             return self.made[g]
 
     def give_back(self, g: int) -> None:
@@ -84,26 +101,39 @@ class SharedGrams:
             (1 + self.live) * self.distances.nbytes + self.live * size <= self.limit
         )
 
-    def _make(self, g: int) -> Gram:
+    def _make(self, g: int, pause: Callable[[], None]) -> Gram:
         kernel = self.make_kernel(self.gammas[g])
         if self.distances is not None:
             self.rooms[g] = self.spare.pop() if self.spare else np.empty_like(self.distances)
             return _exponential(self.distances, self.gammas[g] / self.largest, self.rooms[g])
-        return gram(
+        made = gram(
             self.X,
             "precomputed" if kernel is None else kernel,
             memory_limit=max(1, self.limit // self.live),
             dtype=None if kernel is None else self.dtype,
         )
+        if isinstance(made, RowGram) and made.capacity == made.n:
+            for rows in split(np.arange(made.n), TILE_COLUMNS):
+                pause()
+                made.fetch(rows)
+        return made
 
-    def _share_distances(self) -> None:
-        """Compute all squared distances, times the largest gamma, where they fit beside K."""
-        if len(self.gammas) < 2 or not isinstance(self.make_kernel(self.largest), RBF):
-            return
-        points = Points(self.X, self.dtype)
+    def _plan(self, kernel: Kernel) -> None:
+        """Decide what is kept of matrices and, by what fits, how many threads share them.
+
+        What is kept is the same for any number of threads.
+        """
+        points = Points(self.X, self.dtype, numeric=kernel.numeric)
+        matrix = len(points) ** 2 * points.dtype.itemsize
+        shares = len(self.gammas) > 1 and isinstance(kernel, RBF) and 2 * matrix <= self.limit
+        if (self.live + shares) * matrix > self.limit:
+            self.workers = self.live = 1
+        if shares:
+            self._share_distances(points)
+
+    def _share_distances(self, points: Points) -> None:
+        """Compute all squared distances, times the largest gamma."""
         n = len(points)
-        if (1 + self.live) * n * n * points.dtype.itemsize > self.limit:
-            return
         self.distances = np.empty((n, n), points.dtype)
 
         def fill(rows: slice, columns: slice) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from resolvent.estimators._compat import with_callbacks
+from resolvent.estimators._fitting import fit_method
 from resolvent.estimators.linear import LinearClassifier, LinearRegressor
 from resolvent.model_selection._base import CrossValidated, CrossValidatedClassifier
 
@@ -87,8 +87,12 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
         rank; and "max_relative_gap", the largest duality gap among the folds.
     n_splits_ : int
         Number of folds.
-    dual_gap_, status_, n_iter_
+    dual_gap_, n_iter_
         Those of `best_estimator_`.
+    search_status_ : Status
+        CONVERGED, or why the search ended early: CALLBACK, TIME_LIMIT or INTERRUPTED.
+    status_ : Status
+        The worse of `search_status_` and the status of `best_estimator_`.
     search_time_ : float
         Seconds that the search took.
 
@@ -144,7 +148,7 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
+    @fit_method
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
     ) -> LinearClassifierCV:
@@ -230,8 +234,12 @@ class LinearRegressorCV(Weights, CrossValidated):
         rank; and "max_relative_gap", the largest duality gap among the folds.
     n_splits_ : int
         Number of folds.
-    dual_gap_, status_, n_iter_
+    dual_gap_, n_iter_
         Those of `best_estimator_`.
+    search_status_ : Status
+        CONVERGED, or why the search ended early: CALLBACK, TIME_LIMIT or INTERRUPTED.
+    status_ : Status
+        The worse of `search_status_` and the status of `best_estimator_`.
     search_time_ : float
         Seconds that the search took.
 
@@ -284,7 +292,7 @@ class LinearRegressorCV(Weights, CrossValidated):
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
+    @fit_method
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
     ) -> LinearRegressorCV:

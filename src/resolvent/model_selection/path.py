@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from resolvent._clock import Clock
 from resolvent._solve import solve
 from resolvent.grams import as_gram
 from resolvent.losses import as_loss
@@ -158,12 +158,11 @@ def path(
         raise ValueError(f"y has shape {np.shape(y)}; a path is of one target, so it must be (n,).")
     loss, grid = as_loss(loss), as_Cs(Cs)
     K = as_gram(K)  # once: a matrix is checked when it becomes a gram
-    began = time.perf_counter()
+    clock = Clock(time_limit)
     solutions: list[Solution] = []
     seconds: list[float] = []
     for C in grid:
-        left = None if time_limit is None else time_limit - seconds[-1] if seconds else time_limit
-        if left is not None and left <= 0 and solutions:
+        if clock.is_over() and solutions:
             break
         start = solutions[-1].coef * (C / grid[len(solutions) - 1]) if solutions else None
         solution = solve(
@@ -173,12 +172,12 @@ def path(
             C,
             sample_weight=sample_weight,
             start=start,
-            time_limit=left,
+            time_limit=clock.left,
             on_interrupt=on_interrupt,
             **settings,
         )
         solutions.append(solution)
-        seconds.append(time.perf_counter() - began)
+        seconds.append(clock.seconds)
         if solution.status == Status.INTERRUPTED:
             break
     return Path(

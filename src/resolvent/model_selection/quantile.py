@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from resolvent.estimators._base import Data
-from resolvent.estimators._compat import with_callbacks
+from resolvent.estimators._fitting import fit_method
 from resolvent.estimators.quantile import KernelQuantileRegressor
 from resolvent.model_selection._base import CrossValidated
 
@@ -86,8 +86,12 @@ class KernelQuantileRegressorCV(CrossValidated):
         rank; and "max_relative_gap", the largest duality gap among the folds.
     n_splits_ : int
         Number of folds.
-    dual_gap_, status_, n_iter_
+    dual_gap_, n_iter_
         Those of `best_estimator_`.
+    search_status_ : Status
+        CONVERGED, or why the search ended early: CALLBACK, TIME_LIMIT or INTERRUPTED.
+    status_ : Status
+        The worse of `search_status_` and the status of `best_estimator_`.
     search_time_ : float
         Seconds that the search took.
     coverage_ : ndarray of shape (n_quantiles,)
@@ -158,7 +162,7 @@ class KernelQuantileRegressorCV(CrossValidated):
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
+    @fit_method
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
     ) -> KernelQuantileRegressorCV:

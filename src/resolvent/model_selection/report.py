@@ -30,7 +30,7 @@ class Reporter:
         """Report that one more problem is done; return whether a callback asks to stop."""
         stop = self.progress.report()
         now = time.perf_counter()
-        done = int(np.count_nonzero(~np.isnan(table.gaps)))
+        done = int(np.count_nonzero(table.reached))
         if not self.estimator.verbose or (now - self.last < EVERY and done < self.total):
             return stop
         self.last = now

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from threading import Condition, Lock
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from resolvent._clock import Clock
 from resolvent._threads import one_blas_thread, run
 from resolvent.estimators._base import Data, Machine
 from resolvent.grams import Gram, RowGram
@@ -19,7 +20,7 @@ from resolvent.model_selection.follow import Coarse, Stage, follow, join, togeth
 from resolvent.model_selection.kernels import SharedGrams
 from resolvent.model_selection.scoring import HeldOutScorer
 from resolvent.model_selection.splitting import BYTES, Splitting, cost
-from resolvent.problem import Array
+from resolvent.problem import Array, Status
 
 REFINE_BY = 0.1  # near-ties are solved again to this fraction of the tolerance
 MOST_REFINED = 12  # cells that are solved again, at most
@@ -33,17 +34,18 @@ class StoppedError(Exception):
 class Table:
     """What a search has found: a row for each gamma, a column for each C, then one for each fold.
 
-    What was not reached is NaN.
+    What was not reached is NaN; a score may be NaN too, where it is not defined.
     """
 
     scores: Array
     gaps: Array  # relative duality gaps, the largest of a fold's problems
+    reached: NDArray[np.bool_]  # whether the problems of a fold were solved
     starts: dict[tuple[int, int], Array] = field(default_factory=dict)  # sums of coefficients
 
     @classmethod
     def empty(cls, *shape: int) -> Table:
         """Nothing is known yet."""
-        return cls(np.full(shape, np.nan), np.full(shape, np.nan))
+        return cls(np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, bool))
 
     @property
     def means(self) -> Array:
@@ -53,7 +55,7 @@ class Table:
     @property
     def complete(self) -> Any:
         """Which cells have a score from every fold."""
-        return np.isfinite(self.gaps).all(axis=2)
+        return self.reached.all(axis=2)
 
 
 class Search:
@@ -109,11 +111,10 @@ class Search:
         self.tol, self.exact = tol, exact
         self.watch, self.see = watch, see
         self.table = Table.empty(len(grams.gammas), len(Cs), len(folds))
-        self.deadline = np.inf if time_limit is None else time.perf_counter() + time_limit
-        self.stopped = False
-        self.interrupted = False
+        self.clock = Clock(time_limit)
+        self.status = Status.CONVERGED  # or why the search ended before
         self.lock = Lock()
-        self.closed = closed
+        self.closed, self.slowest = closed, 0.0  # seconds of an eigendecomposition
         # Of each gamma, how many folds are under way, and those handed over: from which C, and who.
         self.under_way = [len(folds)] * len(grams.gammas)
         self.handed: list[dict[int, tuple[int, list[Coarse]]]] = [{} for _ in grams.gammas]
@@ -123,47 +124,57 @@ class Search:
         self.firsts: dict[tuple[int, int], Array | None] = {}  # coefficients at the first C
         self.begun = Condition()  # for those of a gamma and a fold to be there
 
-    def run(self, workers: int | None) -> Table:
+    def run(self) -> Table:
         """Search all cells, then solve again those that may be the best."""
         parts = [None] if self.closed else list(range(len(self.folds)))
         tasks = [(g, k) for g in self.order for k in parts]
         for g in self.order:
             self.grams.expect(g, len(parts))
-        self._run(self._task, tasks, workers)
+        self._run(self._task, tasks)
         if not self.exact and not self.closed:
-            self._refine(workers)
+            self._refine()
         return self.table
 
-    def _run(self, function: Callable[..., None], tasks: list[Any], workers: int | None) -> None:
+    def _run(self, function: Callable[..., None], tasks: list[Any]) -> None:
         def guarded(*task: Any) -> None:
             if self.stopped:
                 return
             try:
                 function(*task)
             except StoppedError:
-                self.stopped = True
+                if not self.stopped:
+                    self.status = Status.TIME_LIMIT
             except BaseException:
-                self.stopped = True  # the other threads end at their next pause
+                self.status = Status.INTERRUPTED  # the other threads end at their next pause
                 raise
 
         try:
             with one_blas_thread():
-                run(guarded, tasks, parallel=workers != 1, most=workers)
+                run(guarded, tasks, parallel=self.grams.workers != 1, most=self.grams.workers)
         except KeyboardInterrupt:
-            self.stopped = self.interrupted = True
+            self.status = Status.INTERRUPTED
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the search is to end before it is complete."""
+        return self.status != Status.CONVERGED
 
     def pause(self) -> None:
         """Let a stop take effect."""
-        if self.stopped or time.perf_counter() > self.deadline:
+        if self.stopped or self.clock.is_over():
             raise StoppedError
 
     # ---- one fold at a time -----------------------------------------------------------------
 
     def _task(self, g: int, k: int | None) -> None:
-        gram = self.grams.take(g)
+        gram = self.grams.take(g, self.pause)
         try:
             if k is None:
-                self._all_folds(g, gram)
+                try:
+                    self._all_folds(g, gram)
+                except np.linalg.LinAlgError:  # as with weights of very different sizes
+                    for fold in range(len(self.folds)):
+                        self._one_fold(g, fold, gram)
             else:
                 self._one_fold(g, k, gram)
         finally:
@@ -198,7 +209,7 @@ class Search:
         Tasks are begun in order, so that the one waited for is under way.
         """
         earlier = self.order[: self.order.index(g)]
-        if not earlier:
+        if not earlier or self.closed:
             return None
         beside = min(earlier, key=lambda other: abs(other - g))
         with self.begun:
@@ -214,7 +225,7 @@ class Search:
         """Go on, by splitting, with the folds of a gamma for which blocks took too long."""
         assert isinstance(gram, RowGram)  # or nothing would have been handed over
         splitting = Splitting(gram, self.settings["fit_intercept"], self.pause)
-        handed = self.handed[g]
+        handed = dict(sorted(self.handed[g].items()))  # whichever thread was the first
         for i, C in enumerate(self.Cs):
             here = {k: walkers for k, (first, walkers) in handed.items() if first <= i}
             if not here:
@@ -222,7 +233,7 @@ class Search:
             stages = iter(together(splitting, [w for walkers in here.values() for w in walkers], C))
             for k, walkers in here.items():
                 self._note(g, i, k, join([next(stages) for _ in walkers]))
-        handed.clear()
+        self.handed[g].clear()
 
     def _budget(self, n: int, m: int) -> Callable[[float], float] | None:
         """Multiply-adds of a problem at C, beyond which splitting is likely to be faster."""
@@ -304,10 +315,11 @@ class Search:
             if self.see is not None:
                 self.see(g, i, k, held)
             self.table.scores[g, i, k] = self.score(self.folds[k].test, held)
-            self.table.gaps[g, i, k] = gap
+            self.table.gaps[g, i, k], self.table.reached[g, i, k] = gap, True
             if coef is not None:
                 self._keep_start(g, i, k, coef)
-            self.stopped |= self.watch(self.table)
+            if self.watch(self.table) and not self.stopped:
+                self.status = Status.CALLBACK
 
     def _keep_start(self, g: int, i: int, k: int, coef: Array) -> None:
         """Add to the sum over folds, from which the cell can be solved again."""
@@ -327,7 +339,11 @@ class Search:
             folds.append((out, np.searchsorted(out, fold.test)))
         _, targets, _ = self.estimator._columns(self.data, self.data.weight)
         self.pause()
+        if self.clock.left is not None and self.clock.left < self.slowest:
+            raise StoppedError  # the next would not be done in time
+        began = self.clock.seconds
         squared = SquaredFolds(gram, targets, self.data.weight, self.settings["fit_intercept"])
+        self.slowest = max(self.slowest, self.clock.seconds - began)
         for i, C in enumerate(self.Cs):
             for k, held in enumerate(squared.held_out(C, folds)):
                 self.pause()
@@ -335,7 +351,7 @@ class Search:
 
     # ---- near-ties ------------------------------------------------------------------------------
 
-    def _refine(self, workers: int | None) -> None:
+    def _refine(self) -> None:
         """Solve cells again, more exactly, until none that was not can be the best.
 
         That is judged by how much the scores of those that were solved again have changed.
@@ -352,13 +368,13 @@ class Search:
             cell = todo[0]
             self.grams.expect(cell[0], len(self.folds))
             tasks = [(*cell, k, self.table.starts[cell]) for k in range(len(self.folds))]
-            self._run(self._again, tasks, workers)
+            self._run(self._again, tasks)
             refined.add(cell)
             if not self.stopped:
                 change = max(change, abs(self.table.means[cell] - means[cell]))
 
     def _again(self, g: int, i: int, k: int, start: Array) -> None:
-        gram = self.grams.take(g)
+        gram = self.grams.take(g, self.pause)
         try:
             Cs = self.Cs[i : i + 1]
             for stage in self._stages(gram, k, Cs, start, REFINE_BY * self.tol):

@@ -17,6 +17,10 @@ Certificate: x, made to sum to zero by an offset of its own, is in the domain of
 function of which (2x - v - u) / sigma = Ku + b are the scores. So F(u) - D(x) is a duality gap for
 the function u, with which samples are scored. Its coefficients of samples held out vanish only in
 the limit, which does not matter: F is defined, and bounded by D, for any function.
+
+Rounding gives a singular K, as that of samples given several times, small negative eigenvalues.
+Where sigma is large, I + sigma K then has a negative one too and the iteration diverges, so it is
+K + shift I that is solved for, with a shift of the size of the rounding that makes it positive.
 """
 
 from __future__ import annotations
@@ -66,6 +70,7 @@ class Splitting:
         self.sigma = 0.0
         rows, slot = gram.fetch(np.arange(gram.n))
         self.kernel = rows if (slot == np.arange(gram.n)).all() else rows[slot]
+        self.shift = self._positive_shift()
         self.inverse = np.empty((0, 0), np.float32)
         self.ones = np.empty(0)  # its row sums
 
@@ -80,8 +85,25 @@ class Splitting:
         """Solve problems, given as columns of some, from coefficients and scores near the solution.
 
         ``measure(p, primal, dual, scores)`` of the p-th is what is to be at most `tol`. Returns
-        coefficients in the domain of the dual, the scores with the offset, and the measures.
+        coefficients in the domain of the dual, the scores with the offset, and the measures. That
+        of a problem which has overflowed, or not got as far as a certificate, is infinite, and its
+        coefficients and scores are those that were given.
         """
+        with np.errstate(over="ignore", invalid="ignore"):
+            result, fitted, measures = self._iterate(columns, coef, scores, measure, tol)
+        failed = ~(np.isfinite(result) & np.isfinite(fitted)).all(axis=1) | np.isnan(measures)
+        result[failed], fitted[failed], measures[failed] = coef[failed], scores[failed], np.inf
+        return result, fitted, measures
+
+    def _iterate(
+        self,
+        columns: list[tuple[Problem, int]],
+        coef: Array,
+        scores: Array,
+        measure: Callable[[int, float, float, Array], float],
+        tol: float,
+    ) -> tuple[Array, Array, Array]:
+        """Do what `solve` does, whether or not numbers overflow."""
         self._prepare(coef, scores)
         sigma, none = np.full(self.gram.n, self.sigma), np.zeros(self.gram.n)
         result, fitted, measures = coef.copy(), scores.copy(), np.full(len(coef), np.inf)
@@ -101,13 +123,13 @@ class Splitting:
             if turn % CHECK == 0:
                 s = (right - u) / self.sigma
                 x = self._balanced(parts, x, v, sigma)
-                z = (x.astype(self.kernel.dtype) @ self.kernel).astype(float)
+                z = (x.astype(self.kernel.dtype) @ self.kernel).astype(float) + self.shift * x
                 for (p, q, j), c, z_p, u_p, s_p in zip(parts, x, z, u, s, strict=True):
                     primal = q.risk.fenchel(j, none, s_p, 0.0)[0] + 0.5 * float(u_p @ s_p)
                     _, conjugates, products, _ = q.risk.fenchel(j, c, z_p, 0.0)
                     measures[p] = measure(p, primal, -conjugates - 0.5 * products, s_p)
                 result[running], fitted[running] = x, s
-                go_on = measures[running] > tol
+                go_on = ~(measures[running] <= tol)
                 if not go_on.any():
                     break
                 running, v, change = running[go_on], v[go_on], change[go_on]
@@ -129,6 +151,18 @@ class Splitting:
             ]
         )
 
+    def _positive_shift(self) -> float:
+        """Find a shift of the diagonal that makes the kernel matrix positive definite."""
+        n = self.gram.n
+        shift = float(np.finfo(self.kernel.dtype).eps * np.sqrt(n) * self.gram.diagonal.max())
+        while True:  # ends, as a diagonal that is larger than the sums of rows is enough
+            self.pause()
+            system = self.kernel.astype(float)
+            system[np.diag_indices_from(system)] += shift
+            if lapack.dpotrf(system.T, lower=1, clean=0, overwrite_a=1)[1] == 0:
+                return shift
+            shift *= 10.0
+
     def _prepare(self, coef: Array, scores: Array) -> bool:
         """Compute the inverse, unless that at hand will do; return whether it is another.
 
@@ -136,11 +170,13 @@ class Splitting:
         """
         spread = np.linalg.norm(scores - scores.mean(axis=1, keepdims=True))
         wanted = LONG * float(np.linalg.norm(coef) / max(float(spread), 1e-100))
+        if not 0.0 < wanted < np.inf:  # nothing is known of their sizes
+            wanted = self.sigma or LONG / float(self.gram.diagonal.max())
         if wanted / OFF <= self.sigma <= wanted * OFF:
             return False
         self.sigma = wanted
         system = self.sigma * self.kernel.astype(float)
-        system[np.diag_indices_from(system)] += 1.0
+        system[np.diag_indices_from(system)] += 1.0 + self.sigma * self.shift
         factor, _ = lapack.dpotrf(system.T, lower=1, clean=0, overwrite_a=1)
         self.pause()
         inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from resolvent.certificate import relative_gaps
 from resolvent.plotting._pyplot import pyplot
-from resolvent.problem import Record, Solution, relative_gaps
+from resolvent.problem import Record, Solution
 from resolvent.solvers.loops import EPS
 
 AXES = {"seconds": "Seconds", "iterations": "Iterations"}

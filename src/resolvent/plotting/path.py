@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from resolvent.certificate import relative_gaps
 from resolvent.model_selection.path import Path
 from resolvent.plotting._pyplot import pyplot
-from resolvent.problem import relative_gaps
 from resolvent.solvers.loops import EPS
 
 

@@ -25,6 +25,7 @@ INDEX_BITS = np.int64(0xFFF)
 UPDATE = 8.0  # multiply-adds that an update costs for each coordinate of a block, or more
 SMALL = 300_000  # multiply-adds of bringing scores up to date that are not worth more threads
 ENOUGH = 3e6  # multiply-adds, about a millisecond: the interpreter takes a tenth of that to go on
+PASS = 3e4  # multiply-adds that choosing a block and setting it up cost, however small it is
 
 
 @register_jitable
@@ -198,7 +199,7 @@ def advance(
     next block, its size, the multiply-adds within blocks, and those for the scores of all. (No
     arrays: for those Numba calls Python functions, where an interrupt would become an error.)
     """
-    n, within, beyond = len(y), 0.0, 0.0
+    n, within, beyond, overhead = len(y), 0.0, 0.0, 0.0
     while True:
         if len(block) > 0:
             b, updates, moved, change = solve_block(
@@ -206,6 +207,7 @@ def advance(
             )
             within += UPDATE * len(block) * updates
             beyond += len(block) * n
+            overhead += PASS
             nonzero = 0
             for i in block:
                 nonzero += 1 if c[i] != 0.0 else 0
@@ -218,7 +220,7 @@ def advance(
             add_rows_part(rows, slot[moved], change, z, 0, n)
             before = block
         block, b, last = choose(loss, y, C, c, z, b, alpha, slot, before, size, paired, last)
-        enough = within + beyond > ENOUGH
+        enough = within + beyond + overhead > ENOUGH
         if enough or not at_hand(slot, block) or is_within(tol, loss, y, C, c, z, b):
             counts = put(before, out[0]), put(block, out[1]), 0
             return *counts, b, last, size, within, beyond

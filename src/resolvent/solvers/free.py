@@ -37,7 +37,8 @@ ROUNDS = 10  # of holding more of them
 DAMPING = 1e-3  # of k_ii, added to it at first: holds back where K is nearly singular
 PATIENCE = 2.0  # how much longer to wait after a step that failed
 SHARE = 1 / 24  # of the memory of the rows of K: how large the system may be
-ALWAYS = 1 << 22  # elements that it may have in any case
+ALWAYS = 1 << 22  # elements that it may have where memory is not limited
+COPIES = 3  # matrices of the size of the system, at a time
 
 
 class FreeStep:
@@ -51,12 +52,19 @@ class FreeStep:
         self.loss, self.y, self.C = problem.loss, problem.y[j], problem.C[j]
         self.balanced = problem.fit_intercept
         self.sigma = problem.n / max(problem.gram.trace, 1e-100)
-        self.most = max(ALWAYS, SHARE * capacity * problem.n) ** 0.5
+        elements = max(ALWAYS, SHARE * capacity * problem.n)
+        system = problem.gram.working_space / COPIES
+        self.most = min(elements, system / problem.gram.dtype.itemsize) ** 0.5
         self.damping = DAMPING
         self.free = np.zeros(problem.n, bool)
         self.work = 0.0  # multiply-adds within blocks
         self.due = FIRST  # when there are so many
         self.wait = 1.0  # in units of what a step costs
+
+    @property
+    def is_due(self) -> bool:
+        """Whether enough was done since the last look for a step to be worth it."""
+        return self.work >= self.due
 
     def count(self, c: Array, s: Array) -> int:
         """How many coordinates are free and not zero, at scores s."""
@@ -70,7 +78,7 @@ class FreeStep:
 
         The dual is never worse after it. Rows of K are rows[slot], where that is not negative.
         """
-        if self.work < self.due:
+        if not self.is_due:
             return None
         aim, slopes = self._respond(slice(None), c, z + b)
         # Across a kink at zero neither side's piece is that of the coefficient as it is.

@@ -39,7 +39,8 @@ def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Calla
             "rule='greedy' needs rows of the kernel matrix, which the linear kernel does not form; "
             "use rule='permuted'."
         )
-    alpha = 1.0 / np.maximum(gram.diagonal, 1e-200)
+    # A row of zeros answers the offset by a jump, which no float may be on; so it is a steep slope.
+    alpha = 1.0 / np.maximum(gram.diagonal, 1e-12 * gram.trace / gram.n + 1e-200)
     share = max(2 * FIRST_BLOCK, problem.n // SHARE)
     size = max(2, min(BLOCK, share, gram.capacity // 2))
     room = np.empty(min(size, problem.n) ** 2, gram.dtype)
@@ -98,7 +99,9 @@ def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Calla
 
         def go_free(j: int) -> None:
             """Move all free coordinates at once, where that is worth it."""
-            rows, slot = gram.fetch(none)
+            if not free[j].is_due:
+                return
+            rows, slot = gram.fetch(none, gram.capacity)  # all that are at hand
             c, z, b = point.coef[j], point.state[j], float(point.intercept[j])
             step = free[j].take(c, z, b, rows, slot)
             if step is not None:

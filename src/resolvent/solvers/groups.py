@@ -61,7 +61,9 @@ def fenchel(
             losses += at_score
             conjugates += at_coef
             products += np.sum(c[g] * z[g])
-            size += abs(at_score) + abs(at_coef) + np.sum(np.abs(c[g] * z[g]))
+            # The conjugate is a sum over the group too, of terms about as large as c s.
+            size += abs(at_score) + abs(at_coef)
+            size += np.sum(np.abs(c[g] * z[g])) + np.sum(np.abs(c[g] * s[g]))
     return losses, conjugates, products, size
 
 

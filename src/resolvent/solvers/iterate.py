@@ -7,7 +7,6 @@ problem when an iteration is complete.
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
@@ -16,15 +15,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from resolvent.problem import Array, Certificate, Problem, Record, Solution, Status, relative_gaps
+from resolvent._clock import Clock
+from resolvent.certificate import Best, Certificate, certify, relative_gaps, returned
+from resolvent.problem import Array, Problem, Record, Solution, Status
+from resolvent.risk import Coupled
 from resolvent.solvers import loops, newton
 from resolvent.solvers.loops import EPS
 
 Steps = Generator[Array | None, None, None]
 EXACTING = 1e-5  # who asks for a larger tolerance wants to be quick
+GRACE = 0.25  # seconds beyond a time limit in which the first iteration may come to its end
+FIRST_SHARE = 0.1  # of a time limit that may go into offsets before the first iteration
 SILENCE = 0.5  # seconds until the next record, where it is cheap
 ROUGH = 1e-2  # of the tolerance: how far from the best an offset may be on the way
 CHEAP = 2e4  # multiply-adds of a product with K that is hardly noticed
+STALLED = 3000.0  # sweeps' work without progress; the work before the last progress too, if longer
+LOOKS = 8  # certificates in which there was none
+ROUNDED = 1e-6  # relative gaps that rounding may leave where nothing improves any more
+LARGE = 0.5  # those that it does not leave where nothing moves any more
 BETWEEN = 2.0  # sweeps' work from one certificate to the next, where that takes a product with K
 
 
@@ -49,73 +57,34 @@ class Point:
         state, work = problem.gram.state(coef), np.zeros(problem.m)
         return cls(coef, state, offsets, np.arange(problem.m), work)
 
-    def move(self, problem: Problem, j: int, certificate: Certificate) -> None:
+    def move(self, j: int, certificate: Certificate) -> None:
         """Put problem j where `certificate` was given."""
         self.coef[j] = certificate.coef
-        self.state[j] = problem.gram.state(self.coef[j : j + 1])[0]
+        self.state[j] = certificate.state
         self.intercept[j] = certificate.intercept
         self.found.pop(j, None)
 
 
 @dataclass
-class Best:
-    """The lowest primal with its coefficients and, apart, the largest dual of one problem."""
+class Progress:
+    """What one problem had reached, and after how much work, when it last got on."""
 
-    certificate: Certificate | None = None
+    primal: float = np.inf
     dual: float = -np.inf
-    status: Status | None = None
-    n_iter: int = 0
-    nothing: float = 0.0  # an objective so small is zero up to rounding
+    work: float = 0.0
+    looks: int = 0  # certificates since then
 
-    def see(self, new: Certificate) -> None:
-        """Keep what is better; a tie to within rounding goes to the newer."""
-        self.dual = max(self.dual, new.dual)
-        if self.certificate is None or not new.primal > self.certificate.primal + new.floor:
-            self.certificate = new
+    def note(self, best: Best, work: float) -> None:
+        """See whether a bound has improved by more than rounding."""
+        primal, dual, floor = best.known.primal, best.dual, best.known.floor
+        if primal < self.primal - floor or dual > self.dual + floor:
+            self.primal, self.dual, self.work, self.looks = primal, dual, work, 0
+        else:
+            self.looks += 1
 
-    @property
-    def known(self) -> Certificate:
-        """The best certificate; there is one from the start."""
-        assert self.certificate is not None
-        return self.certificate
-
-    @property
-    def scale(self) -> float:
-        """What the tolerance is relative to; 0 until something is known."""
-        return 0.0 if self.certificate is None else abs(self.certificate.primal)
-
-    @property
-    def bound(self) -> float:
-        """Best dual; where rounding puts it above the primal, they are equal."""
-        return min(self.dual, self.known.primal)
-
-    @property
-    def gap(self) -> float:
-        """Best primal minus best dual."""
-        return self.known.primal - self.bound
-
-    def within(self, tol: float) -> bool:
-        """Whether the gap is within the relative tolerance, or nothing is left of the objective."""
-        if tol > 0.0 and self.known.primal <= self.nothing:
-            return True
-        return self.gap <= tol * max(abs(self.known.primal), abs(self.dual)) < np.inf
-
-
-@dataclass
-class Clock:
-    """Seconds since the start, against a limit."""
-
-    limit: float
-    start: float = field(default_factory=time.perf_counter)
-
-    @property
-    def seconds(self) -> float:
-        """Time since the start."""
-        return time.perf_counter() - self.start
-
-    def is_over(self) -> bool:
-        """Whether the limit has passed."""
-        return self.seconds >= self.limit
+    def is_overdue(self, work: float, sweep: float) -> bool:
+        """Whether nothing is known to have come of much work, as much as all that was before."""
+        return work - self.work >= max(STALLED * sweep, self.work)
 
 
 class Run:
@@ -133,7 +102,9 @@ class Run:
         self.problem, self.point, self.clock = problem, point, clock
         self.tol, self.by_step, self.assist = tol, by_step, assist
         self.is_small = problem.gram.n * problem.gram.row_cost <= newton.TRIFLE
-        self.best = [Best(nothing=problem.nothing(j)) for j in range(problem.m)]
+        self.best = [Best(problem.nothing(j)) for j in range(problem.m)]
+        self.outcome: dict[int, tuple[Status, int]] = {}  # why each stopped, and when
+        self.progress = [Progress() for _ in range(problem.m)]
         self.history: list[Record] = []
         self.n_iter = self.certified_at = 0
         self.certified_work = 0.0
@@ -158,6 +129,24 @@ class Run:
         between = BETWEEN * self.problem.gram.sweep_cost
         return float(self.point.work.max()) - self.certified_work >= between
 
+    def is_out_of_time(self) -> bool:
+        """Whether to end now: the limit has passed, and there was an iteration if time allows one.
+
+        Who gives no time at all wants to stay at the start.
+        """
+        limit = self.clock.limit
+        if limit and self.n_iter == 0:
+            return self.clock.seconds >= limit + GRACE
+        return self.clock.is_over()
+
+    def has_searched_enough(self) -> bool:
+        """Whether offsets are to be left where they are, for want of time.
+
+        Before the first iteration hardly anything depends on them.
+        """
+        share = FIRST_SHARE if self.n_iter == 0 else 1.0
+        return self.clock.limit is not None and self.clock.seconds >= share * self.clock.limit
+
     def is_silent(self) -> bool:
         """Whether the last record was long ago."""
         return self.clock.seconds - self.history[-1].seconds > SILENCE
@@ -171,7 +160,7 @@ class Run:
         gap = min((best.gap / (best.scale or 1.0) for best in running), default=1.0)
         if self.by_step or not 0.0 < self.tol < gap < 1.0:
             return 0
-        return int(self.n_iter * np.log(gap / self.tol) / -np.log(gap))
+        return int(self.n_iter * (np.log(gap) - np.log(self.tol)) / -np.log(gap))
 
     def looks_done(self) -> bool:
         """Whether the scores suggest, with the solver's own offset, that a problem is done.
@@ -205,13 +194,16 @@ class Run:
         self._see(running, afresh, afresh, polish)
         if afresh:
             self.seconds_afresh = self.clock.seconds - began
-        else:
-            done = running[[self.verdict(j, largest[j]) is not None for j in running]]
-            if len(done):
-                at_hand = not self.problem.gram.recomputes(self.point.coef[done])
+        done = running[[self.verdict(j, largest[j]) is not None for j in running]]
+        if len(done):
+            at_hand = not self.problem.gram.recomputes(self.point.coef[done])
+            if not afresh:
                 self._see(done, at_hand, True, polish=False)
-                if at_hand:
-                    self.refresh(j for j in done if self.verdict(j, largest[j]) is None)
+            self.settle(done)
+            if at_hand and not afresh:
+                self.refresh(j for j in done if self.verdict(j, largest[j]) is None)
+        for j in running:
+            self.progress[j].note(self.best[j], float(self.point.work[j]))
         self._record(largest)
 
     def refresh(self, which: Iterable[np.intp]) -> None:
@@ -227,9 +219,10 @@ class Run:
             # Where coefficients are balanced first, it is the scores of the result that are needed.
             self.refresh(j for j in unknown if problem.is_balanced(point.coef[j]))
         scores = dict(zip(unknown, problem.gram.scores(point.state[unknown]), strict=True))
+        rough = 0.0 if exact_offset or self.by_step else ROUGH * self.tol
         for j in which:
             best = self.best[j]
-            lowest = best.certificate
+            lowest = best.lowest
             if j in point.found:
                 lower, current = point.found[j]
                 best.see(lower)
@@ -237,12 +230,36 @@ class Run:
             else:
                 where = point.coef[j].copy(), scores[j].copy()
                 self._look_at_curvature(j, *where)
-                rough = 0.0 if exact_offset or self.by_step else ROUGH * self.tol * best.scale
-                current = problem.certify(j, *where, point.intercept[j], exact=afresh, rough=rough)
+                state = None if problem.gram.scores_at_hand else point.state[j].copy()
+                current = certify(
+                    *(problem, j, *where, point.intercept[j], afresh, rough * best.scale, state)
+                )._replace(fresh=afresh)
             self.falls |= lowest is None or 0.0 <= current.primal < lowest.primal
             best.see(current)
             if polish:
                 self._finish(j, current)
+
+    def settle(self, which: Iterable[Any]) -> None:
+        """Compute the best certificates again from scratch where they were kept up to date.
+
+        What counts is what the coefficients give, not what sums over many steps have become. Where
+        rows of K would have to be computed again it stays as it is.
+        """
+        problem = self.problem
+        for j in which:
+            old, new = self.best[j], Best(self.best[j].nothing)
+            for at in (old.highest, old.lowest):
+                if at is not None and not at.fresh:
+                    if problem.gram.recomputes(at.coef[None]):
+                        return
+                    state = problem.gram.state(at.coef[None])
+                    scores = problem.gram.scores(state)[0]
+                    at = certify(
+                        *(problem, j, at.coef, scores, at.intercept), exact=False, state=state[0]
+                    )
+                if at is not None:
+                    new.see(at)
+            self.best[j] = new
 
     def _look_at_curvature(self, j: int, coef: Array, scores: Array) -> None:
         """Note where c'Kc < 0, of the coefficients or of their change: then K is no kernel matrix.
@@ -276,7 +293,7 @@ class Run:
             # Good enough, but finished to the limit of rounding where that costs next to nothing,
             # so that the result does not depend on the order of updates.
             self._newton(j, current, credit=newton.TRIFLE)
-        elif self.tol == 0.0 and best.gap <= current.floor:
+        elif self.tol == 0.0 and best.is_rounding:
             self._newton(j, current, credit=np.inf)
 
     def _newton(self, j: int, current: Certificate, credit: float) -> Certificate:
@@ -284,7 +301,7 @@ class Run:
         last = current
         for last in self.finishers[j].steps(current, self.point.work[j], credit):
             self.best[j].see(last)
-            self.point.move(self.problem, j, last)
+            self.point.move(j, last)
         return last
 
     def verdict(self, j: int, largest: float) -> Status | None:
@@ -295,9 +312,18 @@ class Run:
         if self.tol > 0.0 and best.within(self.tol):
             return Status.CONVERGED
         scale = float(np.abs(self.point.coef[j]).max())
-        if best.gap <= best.known.floor or largest <= 4 * EPS * scale:
+        if best.is_rounding:
             return Status.PRECISION_LIMIT
+        if largest <= 4 * EPS * scale:
+            return Status.PRECISION_LIMIT if best.within(LARGE) else Status.NO_PROGRESS
+        if self.is_overdue(j) and self.progress[j].looks >= LOOKS:
+            return Status.PRECISION_LIMIT if best.within(ROUNDED) else Status.NO_PROGRESS
         return None
+
+    def is_overdue(self, j: int | np.intp) -> bool:
+        """Whether problem j has not got on for long, as far as is known."""
+        sweep = self.problem.gram.sweep_cost
+        return self.progress[j].is_overdue(float(self.point.work[j]), sweep)
 
     def _record(self, largest: Array) -> None:
         best, public = self.best, self.problem.public
@@ -322,7 +348,7 @@ class Run:
 
     def stop(self, j: int, status: Status) -> None:
         """Take problem j out of the running."""
-        self.best[j].status, self.best[j].n_iter = status, self.n_iter
+        self.outcome[j] = status, self.n_iter
         self.point.running = self.point.running[self.point.running != j]
 
     def stop_all(self, status: Status) -> None:
@@ -330,23 +356,37 @@ class Run:
         for j in self.point.running:
             self.stop(j, status)
 
-    def solution(self) -> Solution:
-        """Gather the best of each problem."""
-        best, public, spread = self.best, self.problem.public, self.problem.risk.spread
-        known = [b.known for b in best]
+    def interrupt(self) -> None:
+        """Stop everything; an interrupt after all have stopped is one for the caller, still."""
+        for j in self.point.running if len(self.point.running) else range(self.problem.m):
+            self.stop(int(j), Status.INTERRUPTED)
+
+    def conclude(self) -> Solution:
+        """Gather the best of each problem, certified as it is handed out."""
+        problem, public = self.problem, self.problem.public
+        for j, best in enumerate(self.best):
+            best.lowest = returned(problem, j, best.known)
+            status, n_iter = self.outcome[j]
+            if status == Status.CONVERGED and not best.within(self.tol):
+                self.outcome[j] = Status.PRECISION_LIMIT, n_iter
+        known = [b.known for b in self.best]
+        outcomes = [self.outcome[j] for j in range(problem.m)]
+        primal = public(np.array([k.primal for k in known]))
         dual, gap = self._proved()
+        self.history[-1] = self.history[-1]._replace(primal=primal, dual=dual, gap=gap)
         return Solution(
             coef=public(np.array([k.coef for k in known])),
-            fitted=public(np.array([k.scores + spread(k.intercept) for k in known])),
-            intercept=self.problem.public_offset([k.intercept for k in known]),
-            primal=public(np.array([k.primal for k in known])),
+            fitted=public(np.array([k.scores + problem.risk.spread(k.intercept) for k in known])),
+            intercept=problem.public_offset([k.intercept for k in known]),
+            primal=primal,
             dual=dual,
             gap=gap,
-            n_iter=public(np.array([b.n_iter for b in best])),
+            n_iter=public(np.array([n_iter for _, n_iter in outcomes])),
             status=Status.NOT_PSD
             if self.met_negative_curvature
-            else max(b.status for b in best if b.status is not None),
+            else max(status for status, _ in outcomes),
             history=self.history,
+            weights=problem.public_weights([k.state for k in known]),
         )
 
 
@@ -358,7 +398,7 @@ def iterate(
     stop: str,
     tol: float,
     max_iter: int,
-    time_limit: float | None,
+    clock: Clock,
     accelerate: bool,
     assist: bool,
     callback: Callable[[Record], bool | None] | None,
@@ -369,16 +409,18 @@ def iterate(
     With `accelerate` what has reached the tolerance may be finished by Newton steps, and if they
     are to `assist` they help on the way there too.
     """
-    clock = Clock(np.inf if time_limit is None else time_limit)
     point = Point.at(problem, start)
     run = Run(problem, point, tol, stop == "step", assist, clock)
+    if isinstance(problem.risk, Coupled):  # whose offsets take many passes over the scores
+        problem.risk.is_over = run.has_searched_enough
     largest = np.full(problem.m, np.inf)
     next_check, at_hand = 0, problem.gram.scores_at_hand
-    polish = accelerate and stop == "gap" and not problem.couples
+    polish = accelerate and stop == "gap"
+    course = steps(point)
     try:
         run.certify(largest, polish=False)
-        for progress in steps(point):
-            if progress is None and not clock.is_over():
+        for progress in course:
+            if progress is None and not run.is_out_of_time():
                 continue
             if progress is None:
                 run.certify(largest, polish=False)
@@ -395,7 +437,8 @@ def iterate(
                 # Checks grow rarer, so that they cost little and overshoot by little.
                 next_check = run.n_iter + 1 + run.n_iter // (32 if at_hand else 8)
             near = due and run.looks_done()
-            if small_step or ending or near or (due and run.is_time_to_look()):
+            due_anyway = due and (run.is_time_to_look() or any(map(run.is_overdue, point.running)))
+            if small_step or ending or near or due_anyway:
                 run.certify(largest, polish, afresh=near and at_hand and run.is_small)
                 for j in point.running:
                     status = run.verdict(j, largest[j])
@@ -411,19 +454,21 @@ def iterate(
                 run.stop_all(Status.MAX_ITER if run.n_iter >= max_iter else Status.TIME_LIMIT)
             if len(point.running) == 0:
                 break
+        course.close()  # here: Python ignores an interrupt while it disposes of a generator
     except KeyboardInterrupt:
         if on_interrupt == "raise" or not run.history:
             raise
         if run.seconds_afresh < 0.2:  # the state may be halfway through an update
             run.refresh(j for j in point.running if not problem.is_balanced(point.coef[j]))
             run.certify(largest, polish=False, afresh=True)
-        run.stop_all(Status.INTERRUPTED)
-    solution = run.solution()
-    _warn(solution, tol, stop)
-    return solution
+            run.settle(range(problem.m))
+        run.interrupt()
+    else:
+        run.settle(range(problem.m))
+    return run.conclude()
 
 
-def _warn(solution: Solution, tol: float, stop: str) -> None:
+def warn_of(solution: Solution, tol: float, stop: str) -> None:
     """Say once what was not reached: the gap asked for, the gap that is there, the remedy."""
     if solution.status <= Status.STEP or (solution.status == Status.PRECISION_LIMIT and tol == 0):
         return
@@ -438,6 +483,7 @@ def _warn(solution: Solution, tol: float, stop: str) -> None:
         "more even scale; tol=0 asks for just this limit.",
         Status.MAX_ITER: "Raise max_iter, or tol, or lower C.",
         Status.TIME_LIMIT: f"Raise time_limit. {go_on}",
+        Status.NO_PROGRESS: "No progress: is the loss convex? Run check_loss(loss).",
         Status.NOT_PSD: "The result is a stationary point at best. Use another kernel or other "
         "parameters of it, or make the matrix positive semidefinite: resolvent.repair(K).",
     }
@@ -445,5 +491,5 @@ def _warn(solution: Solution, tol: float, stop: str) -> None:
         f"{solution.status.message} Relative duality gap reached: {reached}; asked "
         f"for: {asked}. {remedies.get(solution.status, go_on)}",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=3,
     )

@@ -22,13 +22,15 @@ grows the proximal steps reach the limit of rounding, on singular K too.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from resolvent._threads import run
-from resolvent.grams.systems import Direction
-from resolvent.problem import Array, Certificate, Problem, relative_gaps
+from resolvent import certificate
+from resolvent.certificate import Certificate, relative_gaps
+from resolvent.grams.systems import Curvature, Direction
+from resolvent.problem import Array, Problem
 from resolvent.solvers import loops
 from resolvent.solvers.loops import EPS
 
@@ -43,16 +45,18 @@ GROWTH = 2.0  # of sigma, from one proximal step to the next, squared after an e
 SMOOTH = 1e6  # how much longer steps may be that the curvature of the loss itself keeps short
 FLAT = 0.01  # slopes of resolvents that only the curvature of the loss leaves
 SAMPLE = 1000  # coordinates that tell whether there is any
+SHORTER = 30.0  # sigma is divided by, where Newton's method did not end
 INEXACT = 0.9  # below 1 inexact proximal steps converge
 MAX_FAILURES = 3  # proximal steps without progress
 MAX_NEWTON = 40  # Newton steps in one proximal step
+UNSEEN = 16 * EPS  # of the objective, which rounding hides
 MAX_SEARCH = 30  # points on the line of one Newton step
+SAME = 0.9  # of the slope of phi where the line begins: it has hardly changed
+LONGER = 8.0  # so many times, then, is the next step
 MAX_COST = 2e10  # multiply-adds of a Newton step of the finisher, half a second
 TRIFLE = 5e7  # multiply-adds that nobody notices
 PRODUCTS = 4.0  # with K, in each Newton step
 BLAS3 = 16.0  # how many times faster a flop is in a factorisation than in a sweep
-PART = 1 << 15  # coordinates that one thread takes at a time
-DEARER = 8  # how many times a resolvent that takes iterations costs what another does
 
 
 class ProximalNewton:
@@ -61,24 +65,24 @@ class ProximalNewton:
     def __init__(self, problem: Problem, j: int, tol: float = 0.0) -> None:
         self.problem, self.j = problem, j
         self.tol = tol  # relative gap that is good enough
-        self.loss, self.y, self.C = problem.loss, problem.y[j], problem.C[j]
         self.sigma = 0.0
         self.is_smooth = False  # the loss, as far as it is seen
         self.enough = 0.0  # of an error of the proximal problem
         # Where Newton's method ended last: a, its state, its scores and the offset.
-        self.warm: tuple[Array, Array, Array, float] | None = None
+        self.warm: tuple[Array, Array, Array, Any] | None = None
         self.newton_steps = 0  # that it took
         self.lower: Certificate  # the lowest primal at that end
 
     def start(self, at: Certificate) -> None:
         """Choose sigma so that scores that change by a tenth move coefficients by their size."""
         curvature = self.problem.gram.trace / self.problem.n
-        scores = np.abs(at.scores + at.intercept).max() + np.abs(self.y).max()
+        s = at.scores + self._spread(at.intercept)
+        scores = np.abs(s).max() + np.abs(self.problem.y[self.j]).max()
         self.sigma = max(
             10.0 * np.abs(at.coef).max() / max(scores, 1e-100), 10.0 / max(curvature, 1e-100)
         )
-        _, slopes = self._respond(at.coef, at.scores + at.intercept, SMOOTH * self.sigma)
-        self.is_smooth = bool(0.0 < slopes.max() < FLAT)
+        _, curvature = self._respond(at.coef, s, SMOOTH * self.sigma)
+        self.is_smooth = bool(0.0 < curvature.weight.max() < FLAT * curvature.scale)
         if self.is_smooth:  # then the loss's own curvature is all that Newton's method needs
             self.sigma *= SMOOTH
             self.enough = 0.1 * self.tol * abs(at.primal)
@@ -96,75 +100,75 @@ class ProximalNewton:
             higher, gap = new.dual - at.dual, at.primal - at.dual
             calmer = abs(higher) <= at.floor and residual < 0.9 * self.residual
             closer = gap > at.floor and new.primal - new.dual < 0.5 * gap
-            self.sigma *= GROWTH if self.newton_steps > 1 else GROWTH**2
+            if self.newton_steps == MAX_NEWTON:  # it was too hard: a shorter step is easier
+                self.sigma, self.warm = self.sigma / SHORTER, None
+            else:
+                self.sigma *= GROWTH if self.newton_steps > 1 else GROWTH**2
             if higher > at.floor or calmer or closer:
                 self.residual = residual
                 return new
             if gap <= at.floor:
                 return None
-            self.sigma *= 10.0  # a longer step may do
+            if self.newton_steps < MAX_NEWTON:
+                self.sigma *= 10.0  # a longer step may do
         return None
 
     def _residual(self, at: Certificate) -> float:
         """How far the coefficients are from a fixed point of equation (8), with alpha = 1 / k."""
         alpha = self.problem.n / max(self.problem.gram.trace, 1e-100)
-        coef, _ = self._respond(at.coef, at.scores + at.intercept, alpha)
+        coef, _ = self._respond(at.coef, at.scores + self._spread(at.intercept), alpha)
         return float(np.abs(coef - at.coef).max())
 
-    def _respond(self, centre: Array, scores: Array, sigma: float) -> tuple[Array, Array]:
-        """c(z) and the slopes of the resolvents there."""
-        n = len(scores)
-        coef, slopes = np.empty(n), np.empty(n)
-        part = PART // DEARER if getattr(self.loss, "iterative", False) else PART
+    def _respond(self, centre: Array, scores: Array, sigma: float) -> tuple[Array, Curvature]:
+        """c(z) and minus its derivative."""
+        return self.problem.risk.response(self.j, centre, scores, sigma)
 
-        def respond(start: int) -> None:
-            p = slice(start, start + part)
-            loops.proximal(
-                self.loss, self.y[p], self.C[p], centre[p], scores[p], sigma, coef[p], slopes[p]
-            )
-
-        run(respond, [(start,) for start in range(0, n, part)], parallel=True)
-        return coef, slopes
+    def _spread(self, b: Any) -> Any:
+        return self.problem.risk.spread(b)
 
     def _proximal_step(self, at: Certificate) -> Generator[float, None, Certificate]:
         """Solve the proximal problem around `at` by Newton's method, and certify the result."""
         problem, gram, sigma, centre = self.problem, self.problem.gram, self.sigma, at.coef
         if self.warm is None:
-            self.warm = at.coef, np.empty(0), at.scores, at.intercept
+            self.warm = at.coef, at.state, at.scores, at.intercept
         a, state, z, b = self.warm
-        c, slopes = self._respond(centre, z + b, sigma)
+        c, curvature = self._respond(centre, z + self._spread(b), sigma)
         blind = 0
         for k in range(MAX_NEWTON):
-            weight = sigma * np.where(slopes > 1e-12, slopes, 0.0)
-            yield gram.linearised_cost(int(np.count_nonzero(weight))) / BLAS3
-            if len(state) == 0:
-                state = gram.state(a[None])[0]
-            ahead = gram.state((c - a)[None])[0]
+            yield gram.linearised_cost(int(np.count_nonzero(curvature.weight))) / BLAS3
+            ahead = gram.residual(a, state, c)
             away = c - centre
             error = gram.inner(c - a, ahead, ahead)
             # Twice how far the proximal problem is from its minimum, against the step's own share.
             if k > 0 and error <= max(INEXACT * float(away @ away) / sigma, self.enough):
                 break
-            blind += error <= 1e-22 * gram.inner(a, state, state)  # what rounding leaves
+            size = 1e-22 * gram.inner(a, state, state)
+            blind += error <= max(size, UNSEEN * abs(at.primal))  # what rounding leaves
             if blind > 3:
                 break
-            move = gram.linearised(a, c, ahead, weight, problem.fit_intercept)
+            move = gram.linearised(a, c, ahead, curvature, problem.fit_intercept)
             if not np.isfinite(move.coef).all():
+                break
+            change = np.abs(move.scores).max() + np.abs(move.intercept).max()
+            if change <= 32 * EPS * (np.abs(z).max() + np.abs(b).max()):
                 break
             rise = gram.inner(a, state, move.state)
             bend = gram.inner(move.coef, move.state, move.state)
-            t, c, slopes = self._search(centre, c, z, b, move, rise, bend)
+            t, c, curvature = self._search(centre, c, z, b, move, rise, bend)
             a, z, b = a + t * move.coef, z + t * move.scores, b + t * move.intercept
             state = state + t * move.state
+        else:
+            k = MAX_NEWTON
         self.warm, self.newton_steps = (a, state, z, b), k
         coef, _ = problem.resolvent_step(self.j, a, z, b)
-        new = problem.certify(self.j, coef, gram.product(coef[None])[0])
+        v = gram.state(coef[None])
+        scores = gram.scores(v)[0]
+        new = certificate.certify(problem, self.j, coef, scores, state=v[0])
         # phi is near F, so that a has a far lower primal than its response, which has the dual. But
-        # a is neither sparse nor within bounds: it will do where what is kept of it is X'a.
+        # a is neither sparse nor within bounds: it will do where what is kept are the weights.
         self.lower = new
         if gram.factored:
-            scores = gram.product(a[None])[0]  # z is a sum over all steps, and so are its errors
-            self.lower = problem.certify(self.j, a, scores, b, exact=False)
+            self.lower = certificate.evaluate(problem, gram, self.j, a, state, b)
         return new
 
     def _search(
@@ -172,36 +176,42 @@ class ProximalNewton:
         centre: Array,
         c: Array,
         z: Array,
-        b: float,
+        b: Any,
         move: Direction,
         rise: float,
         bend: float,
-    ) -> tuple[float, Array, Array]:
-        """Find the step t at which phi is about least along a direction, with c and slopes there.
+    ) -> tuple[float, Array, Curvature]:
+        """Find the step t at which phi is about least along a direction, with c(t) there.
 
         phi is convex with kinks in its derivative, rise + t bend - c(t)'(K move + shift), so a
-        longer search pays: it crosses many kinks at once. A full step that still falls is taken.
+        longer search pays: it crosses many kinks at once. A full step that still falls is taken,
+        and where it falls as before a longer one.
         """
+        risk = self.problem.risk
 
         def derivative(c: Array, t: float) -> float:
-            return rise + t * bend - float(c @ move.scores) - move.intercept * float(c.sum())
+            shifted = float((move.intercept * risk.totals(c)).sum())
+            return rise + t * bend - float(c @ move.scores) - shifted
 
-        lo, hi, t = 0.0, 0.0, 1.0
+        lo, hi, ahead = 0.0, 0.0, 1.0
         f_lo, f_hi = derivative(c, 0.0), 0.0
-        enough = 0.1 * abs(f_lo)
+        enough, same = 0.1 * abs(f_lo), SAME * f_lo
         for _ in range(MAX_SEARCH):
-            c, slopes = self._respond(
-                centre, z + t * move.scores + (b + t * move.intercept), self.sigma
-            )
+            t = ahead
+            s = z + t * move.scores + self._spread(b + t * move.intercept)
+            c, curvature = self._respond(centre, s, self.sigma)
             f = derivative(c, t)
+            if hi == 0.0 and f < same < 0.0:
+                lo, f_lo, ahead = t, f, LONGER * t
+                continue
             if abs(f) <= enough or (hi == 0.0 and f <= 0.0) or not f_lo < 0.0:
                 break
             if f < 0.0:
                 lo, f_lo, f_hi = t, f, 0.5 * f_hi
             else:
                 hi, f_hi, f_lo = t, f, 0.5 * f_lo
-            t = lo + (hi - lo) * f_lo / (f_lo - f_hi)
-        return t, c, slopes
+            ahead = lo + (hi - lo) * f_lo / (f_lo - f_hi)
+        return t, c, curvature
 
 
 class Finisher:
@@ -270,8 +280,10 @@ class Pace:
 
 def certify(problem: Problem, point: Point, j: int) -> Certificate:
     """Certify where a point is."""
-    scores = problem.gram.scores(point.state[j : j + 1])[0]
-    return problem.certify(j, point.coef[j].copy(), scores)
+    state = point.state[j : j + 1].copy()
+    scores = problem.gram.scores(state)[0]
+    at = certificate.certify(problem, j, point.coef[j].copy(), scores, state=state[0])
+    return at._replace(fresh=False)
 
 
 def newton(
@@ -293,39 +305,39 @@ def newton(
         methods = [ProximalNewton(problem, j, tol) for j in range(problem.m)]
         paces = [Pace(problem, j, tol) for j in range(problem.m)]
         current: list[Certificate | None] = [None] * problem.m
-        sweeps = begin(point)
         left, goes_on = sweeps_before(problem), patient
-        while True:
-            while left > 0 or goes_on:
-                point.found.clear()
-                progress = next(sweeps)
-                if progress is not None:
-                    left = max(left - 1, 0)
-                    goes_on = goes_on and any([paces[j].is_good(point) for j in point.running])
-                yield progress
-            largest = np.zeros(problem.m)
-            for j in point.running:
-                at = current[j]
-                if at is None:
-                    at = point.found[j][1] if j in point.found else certify(problem, point, j)
-                    methods[j].start(at)
-                step = methods[j].advance(at)
-                while True:
-                    try:
-                        next(step)
-                    except StopIteration as end:
-                        new = end.value
-                        break
-                    yield None
-                if new is None:  # nothing better from here: let `begin` stir it
-                    left, current[j], largest[j] = 1, None, np.inf
+        with closing(begin(point)) as sweeps:
+            while True:
+                while left > 0 or goes_on:
                     point.found.clear()
-                else:
-                    current[j] = new
-                    largest[j] = np.abs(new.coef - point.coef[j]).max()
-                    point.move(problem, j, new)
-                    point.found[j] = methods[j].lower, new
-            yield largest
+                    progress = next(sweeps)
+                    if progress is not None:
+                        left = max(left - 1, 0)
+                        goes_on = goes_on and any([paces[j].is_good(point) for j in point.running])
+                    yield progress
+                largest = np.zeros(problem.m)
+                for j in point.running:
+                    at = current[j]
+                    if at is None:
+                        at = point.found[j][1] if j in point.found else certify(problem, point, j)
+                        methods[j].start(at)
+                    step = methods[j].advance(at)
+                    while True:
+                        try:
+                            point.work[j] += next(step) + PRODUCTS * problem.gram.sweep_cost
+                        except StopIteration as end:
+                            new = end.value
+                            break
+                        yield None
+                    if new is None:  # nothing better from here: let `begin` stir it
+                        left, current[j], largest[j] = 1, None, np.inf
+                        point.found.clear()
+                    else:
+                        current[j] = new
+                        largest[j] = np.abs(new.coef - point.coef[j]).max()
+                        point.move(j, new)
+                        point.found[j] = methods[j].lower, new
+                yield largest
 
     return steps
 
@@ -336,7 +348,7 @@ def sweeps_before(problem: Problem) -> int:
     No more than a step costs: where that is cheap it is the better beginning.
     """
     cost = problem.gram.linearised_cost(problem.n) / BLAS3
-    return min(SWEEPS, int(cost / problem.gram.sweep_cost))
+    return int(min(SWEEPS, cost / problem.gram.sweep_cost))
 
 
 def is_smooth(problem: Problem) -> bool:
@@ -350,6 +362,11 @@ def is_smooth(problem: Problem) -> bool:
     sigma = SMOOTH * 10.0 * problem.n / max(problem.gram.trace, 1e-100)
     loops.proximal(problem.loss, y, C, nothing, nothing, sigma, coef, slopes)
     return bool(0.0 < slopes.max() < FLAT)
+
+
+def newton_is_affordable(problem: Problem) -> bool:
+    """Whether Newton steps can be taken, even if all coordinates are free."""
+    return problem.gram.linearised_cost(problem.n) / BLAS3 <= MAX_COST
 
 
 def newton_is_cheap(problem: Problem) -> bool:
