@@ -5,8 +5,8 @@ import pytest
 from samples import as_targets
 
 from resolvent import Problem, gram, solve
-from resolvent.certificate import certify
 from resolvent.losses import LOSSES
+from resolvent.problem.certificate import certify
 
 N = 60
 

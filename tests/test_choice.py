@@ -11,7 +11,7 @@ from samples import as_targets
 from resolvent import Problem, solve
 from resolvent.kernels import RBF
 from resolvent.losses import LOSSES, as_loss
-from resolvent.solvers import loops
+from resolvent.problem import sums
 from resolvent.solvers.choice import OUT, choose, take_best
 
 GAINS = st.lists(st.sampled_from([OUT, 0.0, 0.5, 1.0, 2.0, 1e300]), min_size=1, max_size=30)
@@ -37,7 +37,7 @@ def chosen(paired, slot, before, size=8):
     block, b, largest = choose(loss, y, C, c, z, 0.0, alpha, slot, before, size, paired, 1.0)
     h = np.array(
         [
-            loops.answer(loss, *x) if x[1] > 0.0 else 0.0
+            sums.answer(loss, *x) if x[1] > 0.0 else 0.0
             for x in zip(y, C, c, z + b, alpha, strict=True)
         ]
     )
@@ -116,9 +116,9 @@ def test_negative_curvature_is_told_from_rounding():
     c, diagonal = np.array([1e-170, -2e-170, 0.0]), np.ones(3)
     K = np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     down, up = np.array([1.0, -1.0, 0.0]), np.array([1.0, 1.0, 0.0])
-    assert loops.bends_down(down, K @ down, diagonal, 1e-6, 0.0)
-    assert not loops.bends_down(up, K @ up, diagonal, 1e-6, 0.0)
-    assert loops.bends_down(c, K @ c, diagonal, 1e-6, 0.0)  # its square is no number
-    assert not loops.bends_down(down, K @ down, diagonal, 2.0, 0.0)  # within what K errs by
-    assert not loops.bends_down(down, K @ down, diagonal, 0.0, 1.0)  # or the scores
-    assert not loops.bends_down(np.zeros(3), np.zeros(3), diagonal, 0.0, 0.0)
+    assert sums.bends_down(down, K @ down, diagonal, 1e-6, 0.0)
+    assert not sums.bends_down(up, K @ up, diagonal, 1e-6, 0.0)
+    assert sums.bends_down(c, K @ c, diagonal, 1e-6, 0.0)  # its square is no number
+    assert not sums.bends_down(down, K @ down, diagonal, 2.0, 0.0)  # within what K errs by
+    assert not sums.bends_down(down, K @ down, diagonal, 0.0, 1.0)  # or the scores
+    assert not sums.bends_down(np.zeros(3), np.zeros(3), diagonal, 0.0, 0.0)

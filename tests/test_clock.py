@@ -12,7 +12,7 @@ from resolvent._clock import Clock
 from resolvent.losses import as_loss
 from resolvent.model_selection import search
 from resolvent.model_selection.closed_form import has_closed_form
-from resolvent.risk import Coupled
+from resolvent.problem.risk import Coupled
 
 LOCK = "numba:compiler_lock"
 PLAIN = {"solver": "coordinate_descent", "rule": "cyclic", "accelerate": False}

@@ -12,7 +12,7 @@ import numpy as np
 
 import resolvent
 from resolvent import _jit
-from resolvent.solvers.loops import find_offset
+from resolvent.problem.sums import find_offset
 
 SOLVE = """
 import json, sys
@@ -22,8 +22,8 @@ from resolvent import _jit
 {before}
 K = np.exp(-np.subtract.outer(np.arange(5.0), np.arange(5.0)) ** 2)
 solution = resolvent.solve("squared", K, [1.0, -1.0, 1.0, 1.0, -1.0], tol=1e-10)
-from resolvent.solvers import loops
-cached = [loop.cached for loop in vars(loops).values() if isinstance(loop, _jit.compiled)]
+from resolvent.problem import sums
+cached = [loop.cached for loop in vars(sums).values() if isinstance(loop, _jit.compiled)]
 stats = [loop.stats for loop in cached]
 print(json.dumps({{
     "coef": solution.coef.tolist(),

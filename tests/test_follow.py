@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from resolvent import KernelClassifierCV, Problem, gram
-from resolvent.certificate import certify
 from resolvent.kernels import RBF
 from resolvent.losses import Absolute, Hinge
 from resolvent.model_selection import search
 from resolvent.model_selection.follow import Coarse
+from resolvent.problem.certificate import certify
 
 N, TRAIN = 70, np.arange(70) < 50
 

@@ -12,8 +12,8 @@ from samples import as_targets
 from resolvent import Problem, Status, gram, solve
 from resolvent.kernels import RBF
 from resolvent.losses import LOSSES, Pinball, as_loss
+from resolvent.problem.sums import answer
 from resolvent.solvers import greedy
-from resolvent.solvers.loops import answer
 from resolvent.solvers.pairs import pair_apart
 
 N = 60

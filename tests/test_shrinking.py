@@ -9,7 +9,7 @@ from scipy import sparse
 
 from resolvent import Problem, gram, solve
 from resolvent.losses import LOSSES, Squared
-from resolvent.solvers import loops
+from resolvent.solvers import sweeps
 
 N, D = 80, 5
 
@@ -40,7 +40,7 @@ def sweep(problem, coef, rests, longest, forces=None, order=None):
     state = problem.gram.state(coef[None])[0]
     chunk, *_ = problem.gram.chunks(np.arange(N) if order is None else order)
     args = problem.y[0], problem.C[0], coef, problem.gram.diagonal, np.zeros(3), chunk.part
-    loops.sweep(problem.loss, chunk.panel, state, *args, rests, longest, N * 10, *forces)
+    sweeps.sweep(problem.loss, chunk.panel, state, *args, rests, longest, N * 10, *forces)
     return coef, state
 
 
@@ -85,16 +85,16 @@ def test_those_far_off_are_visited_first_and_again():
     forces = no_forces()
     for k in range(4):
         forces.largest[:2] = forces.largest[1], 0.0
-        loud = np.flatnonzero(forces.of_each > loops.QUIET * forces.largest[0])
+        loud = np.flatnonzero(forces.of_each > sweeps.QUIET * forces.largest[0])
         visits.clear()
-        loops.sweep.py_func(*args, np.zeros(3), order, rests, 3, N * 10, *forces)
+        sweeps.sweep.py_func(*args, np.zeros(3), order, rests, 3, N * 10, *forces)
         assert forces.largest[2] == len(visits)
         assert visits[-N:] == order.tolist()  # all of them at the end
         again = visits[:-N]
         assert again[: len(loud)] == [i for i in order if i in loud]
         assert set(again) == set(loud.tolist())
         assert bool(again) == (k > 0)  # before the first sweep nothing is known
-        assert len(again) <= loops.AGAIN * N
+        assert len(again) <= sweeps.AGAIN * N
         assert forces.largest[1] == forces.of_each.max()
 
 
@@ -116,12 +116,12 @@ def test_what_is_near_its_next_move_does_not_rest():
     force = 2.0 * np.median(margin[bound])
     rests = np.zeros(N, np.uint8)
     sweep(problem, coef, rests, 3, Forces(np.array([0.0, force, 0.0]), np.zeros(N)))
-    sure = np.abs(margin - loops.EDGE * force) > 1e-6
-    far = bound & (margin > loops.EDGE * force)
+    sure = np.abs(margin - sweeps.EDGE * force) > 1e-6
+    far = bound & (margin > sweeps.EDGE * force)
     assert 0 < far.sum() < bound.sum()
     assert ((rests > 0) == far)[sure].all()
-    farther = bound & (margin > loops.FARTHER * loops.EDGE * force)
-    sure &= np.abs(margin - loops.FARTHER * loops.EDGE * force) > 1e-6
+    farther = bound & (margin > sweeps.FARTHER * sweeps.EDGE * force)
+    sure &= np.abs(margin - sweeps.FARTHER * sweeps.EDGE * force) > 1e-6
     assert ((rests == 12) == farther)[sure].all()
 
 
@@ -147,7 +147,7 @@ def test_who_is_awake(running):
     used = rng.random((3, N)) < 0.8
     rests[1], used[1, :5] = 0, False  # nobody rests there
     before, some_rest, awake = rests.copy(), np.ones(3, bool), np.empty(N, np.int64)
-    count = loops.wake(np.array(running), used, rests, some_rest, awake)
+    count = sweeps.wake(np.array(running), used, rests, some_rest, awake)
     expected = ((before == 0) & used)[running].any(axis=0)
     assert 0 < expected.sum() < N
     assert awake[:count].tolist() == np.flatnonzero(expected).tolist()

@@ -18,7 +18,7 @@ from naive import (
 
 from resolvent import Status, solve
 from resolvent.losses import Absolute, Hinge
-from resolvent.solvers import loops
+from resolvent.solvers import sweeps
 from resolvent.solvers.coordinate_descent import _orders
 
 N = 20
@@ -137,7 +137,7 @@ def test_update_is_skipped_where_nothing_changes(loss):
         before = len(panel.moved)
         args = loss, panel, state, y, C, c, K.diagonal().copy(), np.zeros(3), np.arange(N)
         rest = np.zeros(N, np.uint8), 0, N, np.full(3, np.inf), np.zeros(N)
-        loops.sweep.py_func(*args, *rest)  # the source that is compiled
+        sweeps.sweep.py_func(*args, *rest)  # the source that is compiled
         per_sweep.append(len(panel.moved) - before)
     assert all(h != 0 for _, h in panel.moved)
     assert per_sweep[0] > per_sweep[-1]

@@ -13,7 +13,7 @@ from naive import F, definite, minus_J, targets
 
 from resolvent import solve
 from resolvent.losses import Absolute, EpsilonInsensitive, Hinge, Squared, SquaredHinge
-from resolvent.solvers import loops
+from resolvent.problem import sums
 
 EPSILON = 0.3
 
@@ -119,7 +119,7 @@ def test_operator_by_definition_corrected_and_ours(method, lam, alpha):
     compiled = np.empty_like(v)
     n = len(v)
     # The compiled step has v = alpha z - c; take c = -v, z = 0.
-    loops.step(
+    sums.step(
         LOSS[method], y, np.full(n, 1 / lam), -v, np.zeros(n), 0.0, np.full(n, alpha), compiled
     )
     assert close(compiled, definition, v, alpha)

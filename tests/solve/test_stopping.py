@@ -10,7 +10,7 @@ from problems import ALL, BOTH, OFFSET, N, points, rbf, scale, targets
 from sklearn.exceptions import ConvergenceWarning
 
 from resolvent import Status, gram, solve
-from resolvent.certificate import Best, Certificate
+from resolvent.problem.certificate import Best, Certificate
 from resolvent.solvers import newton
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from resolvent.certificate import relative_gaps
 from resolvent.cli.output import Output
 from resolvent.problem import Record
+from resolvent.problem.certificate import relative_gaps
 
 __all__ = ["memory_used", "watched"]
 

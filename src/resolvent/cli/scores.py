@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from resolvent.certificate import relative_gaps
+from resolvent._numeric import EPS
 from resolvent.io.errors import DataFileError
 from resolvent.io.tabular import TabularModel
 from resolvent.losses import BY_NAME
 from resolvent.problem import Status
-from resolvent.solvers.loops import EPS
+from resolvent.problem.certificate import relative_gaps
 
 __all__ = ["Evaluation", "certificate", "closeness", "describe", "evaluate", "loss_name"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit
 
 from resolvent._solve import solve
-from resolvent.estimators._classes import pairs
+from resolvent.estimators.classes import pairs
 from resolvent.grams import Gram
 
 FOLDS = 5  # LIBSVM's

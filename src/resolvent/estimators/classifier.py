@@ -10,12 +10,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
-from resolvent.estimators._base import Data, KernelMachine, Machine
-from resolvent.estimators._classes import as_codes, as_columns, as_decision, class_factors
-from resolvent.estimators._fitting import fit_method
+from resolvent._numeric import EPS
+from resolvent.estimators.base import Data, KernelMachine, Machine
+from resolvent.estimators.classes import as_codes, as_columns, as_decision, class_factors
+from resolvent.estimators.fit_method import fit_method
 from resolvent.losses import as_loss, is_for_labels
-from resolvent.solvers import groups
-from resolvent.solvers.loops import EPS, apply_link
+from resolvent.problem import groups
+from resolvent.problem.sums import apply_link
 
 
 def _has_probabilities(estimator: Any) -> bool:

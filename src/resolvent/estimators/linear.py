@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from resolvent.estimators._base import Data, Machine, checked_C
-from resolvent.estimators._expansion import linear_scores, split_bias
-from resolvent.estimators._fitting import fit_method
+from resolvent.estimators.base import Data, Machine, checked_C
 from resolvent.estimators.classifier import MachineClassifier, ProbabilityMixin
+from resolvent.estimators.expansion import linear_scores, split_bias
+from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.regressor import AnyLossRegressor
 from resolvent.kernels import Linear
 from resolvent.losses import as_loss

@@ -8,12 +8,12 @@ import numpy as np
 import sklearn.svm
 from sklearn.linear_model._base import SparseCoefMixin
 
-from resolvent.estimators._base import Data
-from resolvent.estimators._classes import as_columns, class_factors
-from resolvent.estimators._compat import constraints
-from resolvent.estimators._fitting import fit_method
 from resolvent.estimators._libsvm import GAP
+from resolvent.estimators.base import Data
+from resolvent.estimators.classes import as_columns, class_factors
 from resolvent.estimators.classifier import MachineClassifier
+from resolvent.estimators.compat import constraints
+from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.linear import LinearMachine
 from resolvent.estimators.regressor import MachineRegressor
 from resolvent.kernels import Linear

@@ -9,10 +9,10 @@ import sklearn.svm
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples
 
-from resolvent.estimators._base import Fit
-from resolvent.estimators._compat import constraints
-from resolvent.estimators._fitting import fit_method
 from resolvent.estimators._libsvm import USUAL_CACHE, SupportVectorMachine
+from resolvent.estimators.base import Fit
+from resolvent.estimators.compat import constraints
+from resolvent.estimators.fit_method import fit_method
 from resolvent.kernels.base import is_number
 from resolvent.losses import LOSSES
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from resolvent.estimators._base import Data, KernelMachine
-from resolvent.estimators._fitting import fit_method
+from resolvent.estimators.base import Data, KernelMachine
+from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.regressor import MachineRegressor
 from resolvent.losses import LOSSES
 

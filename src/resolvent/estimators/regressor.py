@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 
-from resolvent.estimators._base import Data, KernelMachine, Machine
-from resolvent.estimators._fitting import fit_method
+from resolvent.estimators.base import Data, KernelMachine, Machine
+from resolvent.estimators.fit_method import fit_method
 from resolvent.losses import as_loss, is_for_labels
 from resolvent.problem import check_sample_weight
-from resolvent.solvers.loops import apply_link
+from resolvent.problem.sums import apply_link
 
 
 class MachineRegressor(RegressorMixin, Machine):

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import sklearn.kernel_ridge
 
-from resolvent.estimators._base import Data
-from resolvent.estimators._compat import constraints
-from resolvent.estimators._expansion import take_rows
-from resolvent.estimators._fitting import fit_method
+from resolvent.estimators.base import Data
+from resolvent.estimators.compat import constraints
+from resolvent.estimators.expansion import take_rows
+from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.regressor import MachineRegressor
 from resolvent.kernels import FunctionKernel, Kernel, pairwise
 

@@ -16,16 +16,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from resolvent.estimators import _platt
-from resolvent.estimators._classes import as_columns, as_decision, class_factors, pairs
-from resolvent.estimators._compat import (
+from resolvent.estimators._libsvm import USUAL_CACHE, SupportVectorMachine
+from resolvent.estimators.classes import as_columns, as_decision, class_factors, pairs
+from resolvent.estimators.classifier import MachineClassifier
+from resolvent.estimators.compat import (
     PROBABILITY_IS_DEPRECATED,
     constraints,
     deprecated_property,
 )
-from resolvent.estimators._expansion import take_rows
-from resolvent.estimators._fitting import fit_method
-from resolvent.estimators._libsvm import USUAL_CACHE, SupportVectorMachine
-from resolvent.estimators.classifier import MachineClassifier
+from resolvent.estimators.expansion import take_rows
+from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.regressor import MachineRegressor
 from resolvent.grams import as_gram
 from resolvent.losses import LOSSES, as_loss

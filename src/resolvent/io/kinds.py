@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from resolvent.estimators._classes import STRATEGIES
+from resolvent.estimators.classes import STRATEGIES
 from resolvent.estimators.quantile import KINDS
 from resolvent.io.arrays import INTEGERS, Array
 from resolvent.io.errors import ModelFileError

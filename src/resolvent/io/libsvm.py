@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from resolvent.estimators._classes import pairs
-from resolvent.estimators._expansion import Expansion
+from resolvent.estimators.classes import pairs
 from resolvent.estimators.classifier import MachineClassifier
+from resolvent.estimators.expansion import Expansion
 from resolvent.estimators.linear import LinearMachine
 from resolvent.estimators.svm import SVC, SVR
 from resolvent.io.arrays import check_width

@@ -60,7 +60,7 @@ def save(model: Any, path: Any) -> None:
     """
     from resolvent import __version__
     from resolvent.io.tabular import TabularModel
-    from resolvent.model_selection._base import CrossValidated
+    from resolvent.model_selection.base import CrossValidated
 
     header: dict[str, Any] = {"schema": SCHEMA, "version": __version__}
     table: dict[str, Any] | None = None

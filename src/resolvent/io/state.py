@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from resolvent.estimators._base import Machine
-from resolvent.estimators._expansion import Expansion
+from resolvent.estimators.base import Machine
 from resolvent.estimators.classifier import MachineClassifier
+from resolvent.estimators.expansion import Expansion
 from resolvent.estimators.linear import LinearMachine
 from resolvent.estimators.regressor import MachineRegressor
 from resolvent.io.arrays import MOST_FEATURES, Array, Reader, rows_as_arrays

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from resolvent.estimators._fitting import fit_method
 from resolvent.estimators.classifier import KernelClassifier
-from resolvent.model_selection._base import CrossValidatedClassifier
+from resolvent.estimators.fit_method import fit_method
+from resolvent.model_selection.base import CrossValidatedClassifier
 
 
 class KernelClassifierCV(CrossValidatedClassifier):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from resolvent.estimators._base import Data
+from resolvent.estimators.base import Data
 
 
 class Fold(NamedTuple):

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from resolvent._solve import solve
-from resolvent.certificate import relative_gaps
 from resolvent.grams import Gram, RowGram
 from resolvent.losses import as_loss
 from resolvent.model_selection.splitting import Splitting
-from resolvent.problem import Array, Problem, Status, times_weight
-from resolvent.solvers import loops
+from resolvent.problem import Array, Problem, Status, sums, times_weight
+from resolvent.problem.certificate import relative_gaps
 from resolvent.solvers.by_rows import by_rows
 from resolvent.solvers.iterate import Point, Steps
 
@@ -268,7 +267,7 @@ class Coarse(Walker):
         """Relative gap of problem j with the scores as they are kept up to date."""
         b = float(point.intercept[j]) if problem.fit_intercept else 0.0
         loss, y, c, z = problem.loss, problem.y[j], point.coef[j], point.state[j]
-        losses, conjugates, products, _ = loops.fenchel(loss, y, problem.C[j], c, z, b)
+        losses, conjugates, products, _ = sums.fenchel(loss, y, problem.C[j], c, z, b)
         primal = losses + 0.5 * products
         dual = -conjugates - 0.5 * products - b * float(c.sum())
         return self.relative(j, primal, dual, z + b, C)
@@ -276,7 +275,7 @@ class Coarse(Walker):
     def relative(self, j: int, primal: float, dual: float, scores: Array, C: float) -> float:
         """Gap of problem j in units of what the score can tell."""
         y = np.ascontiguousarray(self.targets[:, j])
-        held_out = loops.fenchel(self.loss, y, self.held[j], np.zeros_like(y), scores, 0.0)[0]
+        held_out = sums.fenchel(self.loss, y, self.held[j], np.zeros_like(y), scores, 0.0)[0]
         least = C * min(held_out, self.nulls[j])
         return (primal - dual) / max(abs(primal), abs(dual), least, 1e-200)
 
@@ -313,7 +312,7 @@ def _first(problem: Problem) -> Point:
     for j in range(problem.m):
         b = problem.risk.balance(j, none, none, alpha, 0.0) if problem.fit_intercept else 0.0
         args = loss, problem.y[j], problem.C[j], none, none + b, float(alpha.mean())
-        loops.proximal(*args, coef[j], slopes)
+        sums.proximal(*args, coef[j], slopes)
         free = np.count_nonzero(slopes[problem.C[j] > 0.0])
         coef[j] = coef[j] if 2 * free < n else none
     point = Point.at(problem, coef)
@@ -327,7 +326,7 @@ def _dual(problem: Problem, point: Point, j: int, factor: float) -> float:
     """Dual objective of problem j where all coefficients are multiplied by a factor."""
     c, z = factor * point.coef[j], factor * point.state[j]
     args = problem.loss, problem.y[j], problem.C[j], c, z, 0.0
-    _, conjugates, products, _ = loops.fenchel(*args)
+    _, conjugates, products, _ = sums.fenchel(*args)
     return -conjugates - 0.5 * products
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from resolvent.estimators._fitting import fit_method
+from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.linear import LinearClassifier, LinearRegressor
-from resolvent.model_selection._base import CrossValidated, CrossValidatedClassifier
+from resolvent.model_selection.base import CrossValidated, CrossValidatedClassifier
 
 
 class Weights:

@@ -15,7 +15,7 @@ from resolvent.grams import as_gram
 from resolvent.losses import as_loss
 from resolvent.model_selection.grid import as_Cs
 from resolvent.problem import Array, Solution, Status
-from resolvent.solvers.loops import fenchel
+from resolvent.problem.sums import fenchel
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from resolvent.estimators._base import Data
-from resolvent.estimators._fitting import fit_method
+from resolvent.estimators.base import Data
+from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.quantile import KernelQuantileRegressor
-from resolvent.model_selection._base import CrossValidated
+from resolvent.model_selection.base import CrossValidated
 
 
 class KernelQuantileRegressorCV(CrossValidated):

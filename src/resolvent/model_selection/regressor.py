@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from resolvent.estimators._fitting import fit_method
+from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.regressor import KernelRegressor
-from resolvent.model_selection._base import CrossValidated
+from resolvent.model_selection.base import CrossValidated
 
 
 class KernelRegressorCV(CrossValidated):

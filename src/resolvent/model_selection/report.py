@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from resolvent.estimators._base import logger
-from resolvent.estimators._compat import FitProgress
+from resolvent.estimators.base import logger
+from resolvent.estimators.compat import FitProgress
 from resolvent.model_selection.search import Table
 
 EVERY = 1.0  # seconds between two reports

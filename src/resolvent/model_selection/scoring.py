@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import check_scoring
 
-from resolvent.estimators._base import Machine
-from resolvent.estimators._expansion import take_rows
+from resolvent.estimators.base import Machine
+from resolvent.estimators.expansion import take_rows
 
 
 class HeldOutScorer:

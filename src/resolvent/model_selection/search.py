@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from resolvent._clock import Clock
 from resolvent._threads import one_blas_thread, run
-from resolvent.estimators._base import Data, Machine
+from resolvent.estimators.base import Data, Machine
 from resolvent.grams import Gram, RowGram
 from resolvent.model_selection.closed_form import SquaredFolds
 from resolvent.model_selection.folds import Fold

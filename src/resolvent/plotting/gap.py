@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from resolvent.certificate import relative_gaps
+from resolvent._numeric import EPS
 from resolvent.plotting._pyplot import pyplot
 from resolvent.problem import Record, Solution
-from resolvent.solvers.loops import EPS
+from resolvent.problem.certificate import relative_gaps
 
 AXES = {"seconds": "Seconds", "iterations": "Iterations"}
 

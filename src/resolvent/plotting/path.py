@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from resolvent.certificate import relative_gaps
+from resolvent._numeric import EPS
 from resolvent.model_selection.path import Path
 from resolvent.plotting._pyplot import pyplot
-from resolvent.solvers.loops import EPS
+from resolvent.problem.certificate import relative_gaps
 
 
 class PathDisplay:

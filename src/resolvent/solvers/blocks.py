@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from resolvent._jit import compiled, resolvent, slope
 from resolvent.grams.panels import add_rows_part
+from resolvent.problem.sums import SHARP, Vector, answer, find_offset, sums
 from resolvent.solvers.choice import Index, choose
-from resolvent.solvers.loops import SHARP, Vector, answer, find_offset, sums
 from resolvent.solvers.pairs import pair_along, pair_apart
 
 Matrix = NDArray[Any]  # float32 or float64

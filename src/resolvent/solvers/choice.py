@@ -9,7 +9,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from resolvent._jit import slope
-from resolvent.solvers.loops import SHARP, Vector, answer, find_offset
+from resolvent.problem.sums import SHARP, Vector, answer, find_offset
 
 Index = NDArray[np.int64]
 

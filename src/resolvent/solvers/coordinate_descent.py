@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from resolvent._threads import run
 from resolvent.grams.base import CHUNK_WORK, Chunk
 from resolvent.problem import Array, Problem
-from resolvent.solvers import loops
+from resolvent.solvers import sweeps
 from resolvent.solvers.iterate import Point, Steps
 
 Order = NDArray[np.int64]
@@ -68,16 +68,25 @@ def coordinate_descent(
 
         def sweep(j: int, chunk: Chunk, states: Array) -> None:
             most = CHUNK_WORK // gram.row_cost
-            places = chunk.part, rests[j], longest, most, force[j], forces[j]
-            args = chunk.panel, states, point.coef[j], gram.diagonal, offset[j], *places
-            largest[j] = max(largest[j], risk.sweep(j, *args))
+            moved: float
+            if problem.couples:  # a row hardly ever rests as a whole
+                shape = -1, risk.n_columns
+                y, c = problem.y[j].reshape(shape), point.coef[j].reshape(shape)
+                data = states.reshape(risk.n_columns, -1), y, problem.C[0], c, gram.diagonal
+                moved = sweeps.sweep_groups(problem.loss, chunk.panel, *data, offset[j], chunk.part)
+                force[j, 2] = len(chunk.part)
+            else:
+                data = states, problem.y[j], problem.C[j], point.coef[j], gram.diagonal
+                places = chunk.part, rests[j], longest, most, force[j], forces[j]
+                moved = sweeps.sweep(problem.loss, chunk.panel, *data, offset[j, 0], *places)
+            largest[j] = max(largest[j], moved)
             left = len(chunk.part) * (gram.row_cost - chunk.visit)  # to when the chunk ends
             point.work[j] += force[j, 2] * chunk.visit + left
 
         iteration = 0
         while True:
             running = point.running
-            count = loops.wake(running, used, rests, some_rest, awake)
+            count = sweeps.wake(running, used, rests, some_rest, awake)
             force[:, 0], force[:, 1], largest[:] = force[:, 1], 0.0, 0.0
             for j in range(problem.m if problem.fit_intercept else 0):
                 offset[j, :, 0], offset[j, :, 1] = point.intercept[j], risk.totals(point.coef[j])

@@ -23,8 +23,7 @@ from scipy.linalg import LinAlgError
 
 from resolvent.grams.chunks import square
 from resolvent.grams.systems import HeldSystem
-from resolvent.problem import Array, Problem
-from resolvent.solvers import loops
+from resolvent.problem import Array, Problem, sums
 
 Index = NDArray[np.int64]
 
@@ -100,7 +99,7 @@ class FreeStep:
     def _respond(self, which: Any, c: Array, s: Array) -> tuple[Array, Array]:
         """Where each coordinate would be alone, equation (8), and the slopes of the resolvents."""
         aim, slopes = np.empty(len(c)), np.empty(len(c))
-        loops.proximal(self.loss, self.y[which], self.C[which], c, s, self.sigma, aim, slopes)
+        sums.proximal(self.loss, self.y[which], self.C[which], c, s, self.sigma, aim, slopes)
         return aim, slopes
 
     def _step(
@@ -115,7 +114,7 @@ class FreeStep:
             return None
         end, shift = found
         x, y, C = end - c, self.y[free], self.C[free]
-        before, after = (loops.fenchel(self.loss, y, C, u, z, b)[1] for u in (c, end))
+        before, after = (sums.fenchel(self.loss, y, C, u, z, b)[1] for u in (c, end))
         # The conjugate is convex: a share t of the step changes it by t times as much, at most.
         slope = after - before + float(x @ z)
         bend = float(x @ (K @ x.astype(K.dtype)))

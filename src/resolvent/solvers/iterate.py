@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from resolvent._clock import Clock
-from resolvent.certificate import Best, Certificate, certify, relative_gaps, returned
-from resolvent.problem import Array, Problem, Record, Solution, Status
-from resolvent.risk import Coupled
-from resolvent.solvers import loops, newton
-from resolvent.solvers.loops import EPS
+from resolvent._numeric import EPS
+from resolvent.problem import Array, Problem, Record, Solution, Status, sums
+from resolvent.problem.certificate import Best, Certificate, certify, relative_gaps, returned
+from resolvent.problem.risk import Coupled
+from resolvent.solvers import newton
 
 Steps = Generator[Array | None, None, None]
 EXACTING = 1e-5  # who asks for a larger tolerance wants to be quick
@@ -277,7 +277,7 @@ class Run:
         if before is not None:
             points.append((coef - before[0], scores - before[1], of_scores))
         for c, z, rounded in points:
-            self.met_negative_curvature |= loops.bends_down(c, z, gram.diagonal, of_kernel, rounded)
+            self.met_negative_curvature |= sums.bends_down(c, z, gram.diagonal, of_kernel, rounded)
 
     def _finish(self, j: int, current: Certificate) -> None:
         """Let Newton take problem j on from `current`, as far as it is worth its work."""

@@ -27,12 +27,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from resolvent import certificate
-from resolvent.certificate import Certificate, relative_gaps
+from resolvent._numeric import EPS
 from resolvent.grams.systems import Curvature, Direction
-from resolvent.problem import Array, Problem
-from resolvent.solvers import loops
-from resolvent.solvers.loops import EPS
+from resolvent.problem import Array, Problem, certificate, sums
+from resolvent.problem.certificate import Certificate, relative_gaps
 
 if TYPE_CHECKING:
     from resolvent.solvers.iterate import Point, Steps
@@ -360,7 +358,7 @@ def is_smooth(problem: Problem) -> bool:
     y, C = np.ascontiguousarray(problem.y[0, some]), np.ascontiguousarray(problem.C[0, some])
     nothing, coef, slopes = np.zeros(len(y)), np.empty(len(y)), np.empty(len(y))
     sigma = SMOOTH * 10.0 * problem.n / max(problem.gram.trace, 1e-100)
-    loops.proximal(problem.loss, y, C, nothing, nothing, sigma, coef, slopes)
+    sums.proximal(problem.loss, y, C, nothing, nothing, sigma, coef, slopes)
     return bool(0.0 < slopes.max() < FLAT)
 
 

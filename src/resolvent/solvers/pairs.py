@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numba.extending import register_jitable
 
-from resolvent.solvers.loops import EPS, Vector, answer
+from resolvent._numeric import EPS
+from resolvent.problem.sums import Vector, answer
 
 TURNS = 40  # evaluations of a pair at most; two to five are common
 ROUNDING = 4 * EPS

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, indexable
 
 from resolvent._clock import Clock
 from resolvent._threads import one_blas_thread
-from resolvent.estimators._base import Data, Machine
-from resolvent.estimators._compat import CallbackSupportMixin
+from resolvent.estimators.base import Data, Machine
+from resolvent.estimators.compat import CallbackSupportMixin
 from resolvent.kernels import Linear, make_kernel
 from resolvent.model_selection.closed_form import has_closed_form
 from resolvent.model_selection.folds import read_folds

@@ -17,12 +17,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from resolvent._clock import Clock
 from resolvent._solve import solve
 from resolvent._threads import one_blas_thread, run
-from resolvent.certificate import relative_gaps
-from resolvent.estimators._compat import CallbackSupportMixin, FitProgress
-from resolvent.estimators._expansion import Expansion, as_samples, take_rows
+from resolvent.estimators.compat import CallbackSupportMixin, FitProgress
+from resolvent.estimators.expansion import Expansion, as_samples, take_rows
 from resolvent.grams import Gram, gram
 from resolvent.kernels import FunctionKernel, Kernel, make_kernel
 from resolvent.problem import Record, Solution, Status, times_weight
+from resolvent.problem.certificate import relative_gaps
 from resolvent.solvers.coordinate_descent import as_generator
 from resolvent.solvers.iterate import warn_of
 

@@ -1,6 +1,6 @@
 """The compiled loops of coupled losses: what is done to one group of coefficients at a time.
 
-As in :mod:`resolvent.solvers.loops`, with a group in the place of a coefficient: ``y``, ``c`` and
+As in :mod:`resolvent.problem.sums`, with a group in the place of a coefficient: ``y``, ``c`` and
 ``s`` (scores, offset included) have a row for each group, ``C`` and ``alpha`` a number.
 """
 
@@ -12,8 +12,8 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from resolvent._jit import axpy, compiled, conjugate, dot, inverse_link, resolvent, slope, value
-from resolvent.solvers.loops import SHARP
+from resolvent._jit import compiled, conjugate, inverse_link, resolvent, slope, value
+from resolvent.problem.sums import SHARP
 
 Vector = NDArray[np.float64]
 Rows = NDArray[np.float64]
@@ -65,42 +65,6 @@ def fenchel(
             size += abs(at_score) + abs(at_coef)
             size += np.sum(np.abs(c[g] * z[g])) + np.sum(np.abs(c[g] * s[g]))
     return losses, conjugates, products, size
-
-
-@compiled
-def sweep(
-    loss: Any,
-    panel: Any,
-    states: Rows,
-    y: Rows,
-    C: Vector,
-    c: Rows,
-    diagonal: Vector,
-    offset: Rows,
-    order: NDArray[np.int64],
-) -> float:
-    """Equation (13) of the paper with a row of coefficients, of one sample, in the place of one.
-
-    `states` has a row for each class; a row of ``offset`` is (b, sum of c, rho) of a class.
-    """
-    largest = 0.0
-    k = len(states)
-    s = np.empty(k)
-    rho = offset[0, 2]
-    for i in order:
-        if C[i] == 0.0:
-            continue
-        for j in range(k):
-            s[j] = dot(panel, states[j], i) + offset[j, 0] + rho * offset[j, 1]
-        new = answer(loss, y[i], C[i], c[i], s, 1.0 / (diagonal[i] + rho))
-        for j in range(k):
-            h = new[j] - c[i, j]
-            if h != 0.0:
-                axpy(panel, states[j], i, h)
-                c[i, j] = new[j]
-                offset[j, 1] += h
-                largest = max(largest, abs(h))
-    return largest
 
 
 @compiled

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from resolvent.estimators._compat import with_callbacks
+from resolvent.estimators.compat import with_callbacks
 from resolvent.problem import Status
 
 __all__ = ["fit_method"]

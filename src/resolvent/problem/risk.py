@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from resolvent._numeric import EPS
 from resolvent._threads import run
 from resolvent.grams.systems import Curvature
-from resolvent.solvers import groups, loops
-from resolvent.solvers.loops import EPS
+from resolvent.problem import groups, sums
 
 Array = NDArray[np.float64]
 
@@ -43,12 +43,12 @@ class Separable:
 
     def fenchel(self, j: int, c: Array, z: Array, b: Any) -> tuple[float, float, float, float]:
         """Sum f(z + b), f*(-c), c'z, and the sum of all magnitudes in them."""
-        return loops.fenchel(self.loss, self.y[j], self.C[j], c, z, b)
+        return sums.fenchel(self.loss, self.y[j], self.C[j], c, z, b)
 
     def step(self, j: int, c: Array, z: Array, b: Any, alpha: Array) -> Array:
         """Do steps 2 and 3 of the fixed-point iteration: -J_alpha(alpha (z + b) - c)."""
         out = np.empty(len(c))
-        loops.step(self.loss, self.y[j], self.C[j], c, z, b, alpha, out)
+        sums.step(self.loss, self.y[j], self.C[j], c, z, b, alpha, out)
         return out
 
     def response(self, j: int, c: Array, s: Array, sigma: float) -> tuple[Array, Curvature]:
@@ -59,7 +59,7 @@ class Separable:
 
         def respond(start: int) -> None:
             p = slice(start, start + part)
-            loops.proximal(self.loss, y[p], C[p], c[p], s[p], sigma, coef[p], slopes[p])
+            sums.proximal(self.loss, y[p], C[p], c[p], s[p], sigma, coef[p], slopes[p])
 
         run(respond, [(start,) for start in range(0, len(c), part)], parallel=True)
         return coef, Curvature(sigma * np.where(slopes > NO_SLOPE, slopes, 0.0), sigma)
@@ -67,11 +67,11 @@ class Separable:
     def balance(self, j: int, c: Array, z: Array, alpha: Array, b: Any) -> Any:
         """Offset at which the step sums to zero, searched from b."""
         slack = 1e-13 * float(np.abs(c).sum())
-        return loops.balance(self.loss, self.y[j], self.C[j], c, z, alpha, 0.0, b, slack, 0.0, 0.0)
+        return sums.balance(self.loss, self.y[j], self.C[j], c, z, alpha, 0.0, b, slack, 0.0, 0.0)
 
     def best_offset(self, j: int, c: Array, z: Array, b: Any = 0.0, rough: float = 0.0) -> Any:
         """Argmin of f(z + b) over b, up to `rough` in f; the midpoint where it is an interval."""
-        return loops.best_offset(self.loss, self.y[j], self.C[j], z, b, rough)
+        return sums.best_offset(self.loss, self.y[j], self.C[j], z, b, rough)
 
     def falls_for_ever(self, j: int) -> bool:
         """Whether f keeps falling as the offset grows, so that there is no best one."""
@@ -85,12 +85,6 @@ class Separable:
             if self.step(j, none, none, near, np.full(len(y), np.inf)).sum() != 0.0:
                 return True
         return False
-
-    def sweep(self, j: int, panel: Any, state: Array, c: Array, *args: Any) -> float:
-        """Update the coordinates that `panel` is good for; the largest change of one."""
-        diagonal, offset, *places = args
-        y, C = self.y[j], self.C[j]
-        return loops.sweep(self.loss, panel, state, y, C, c, diagonal, offset[0], *places)
 
     def columns(self, coef: Array) -> Array:
         """Coefficients of all problems (m, n) as the rows that K is applied to."""
@@ -223,14 +217,6 @@ class Coupled:
         return any(
             self.totals(self.step(j, none, none, b, sharp))[i] < 0.0 for i, b in enumerate(low)
         )
-
-    def sweep(self, j: int, panel: Any, state: Array, c: Array, *args: Any) -> float:
-        """Update the rows of coefficients that `panel` is good for; the largest change of one."""
-        states = state.reshape(self.n_columns, -1)
-        y, c = self.y[j].reshape(-1, self.n_columns), c.reshape(-1, self.n_columns)
-        diagonal, offset, order, *_, force, _ = args  # a row hardly ever rests as a whole
-        force[2] = len(order)
-        return groups.sweep(self.loss, panel, states, y, self.C[j], c, diagonal, offset, order)
 
     def columns(self, coef: Array) -> Array:
         """Coefficients as the rows that K is applied to: one for each column."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from resolvent.solvers.loops import EPS
+from resolvent._numeric import EPS
 
 if TYPE_CHECKING:
     from resolvent.grams import Gram
