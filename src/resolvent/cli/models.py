@@ -63,7 +63,9 @@ def read_training(
     classify: bool | None,
 ) -> Training:
     """Read data to fit on; `classify` None finds out from the target what the task is."""
-    raw = read(path, format, words=categorical, base=first_index)
+    raw = read(
+        path, format, words=categorical, base=first_index, wanted=lambda name: name not in drop
+    )
     named = isinstance(raw, Table)
     if not isinstance(raw, Table):
         if drop or categorical:
@@ -197,7 +199,15 @@ def read_for(
     classes = getattr(model.estimator, "classes_", None)
     if target is not None and classes is not None and classes.dtype.kind in "UO":
         words.add(target)
-    raw = read(path, format, words=words, numbers=numbers, base=features.base)
+    used = {*words, *numbers, target}
+    raw = read(
+        path,
+        format,
+        words=words,
+        numbers=numbers,
+        base=features.base,
+        wanted=lambda name: name in used,
+    )
     X = features(raw, note)
     if isinstance(raw, Table) and target not in raw.columns:
         return X, None

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from resolvent._clock import Clock
+from resolvent._frames import refuse_what_is_no_number
 from resolvent._solve import solve
 from resolvent._threads import one_blas_thread, run
 from resolvent.estimators.compat import CallbackSupportMixin, FitProgress
@@ -111,6 +112,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
 
     def _refuse_objects(self, X: Any) -> None:
         """Point from what is no numbers to what takes it."""
+        refuse_what_is_no_number(X)
         if sparse.issparse(X) and self._is_precomputed():
             raise TypeError("Sparse precomputed kernels are not supported: pass K.toarray().")
         first = X[0] if isinstance(X, list | tuple) and X else None
@@ -139,6 +141,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         if self._takes_objects():
             return as_samples(X)
+        refuse_what_is_no_number(X)
         return validate_data(
             self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
         )

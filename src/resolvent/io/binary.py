@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -16,8 +16,16 @@ from resolvent.io.raw import Matrix, Table, TextColumn
 __all__ = ["read_npz", "read_parquet"]
 
 
-def read_parquet(stream: BinaryIO, source: str, words: Collection[str] = ()) -> Table:
-    """Read a table from Parquet; the columns in `words` are words, also if they are numbers."""
+def read_parquet(
+    stream: BinaryIO,
+    source: str,
+    words: Collection[str] = (),
+    wanted: Callable[[str], bool] = lambda name: True,
+) -> Table:
+    """Read a table from Parquet; the columns in `words` are words, also if they are numbers.
+
+    Columns that are not `wanted` may be of any type; nothing is known of them but their names.
+    """
     try:
         import pyarrow
         import pyarrow.parquet
@@ -34,6 +42,8 @@ def read_parquet(stream: BinaryIO, source: str, words: Collection[str] = ()) -> 
             raise DataFileError("the table has no rows, no columns, or two of one name.", source)
         columns = {
             name: _parquet_column(column, name, source, name in words)
+            if wanted(name)
+            else TextColumn(np.full(len(column), -1, dtype=np.int32), [])
             for name, column in zip(names, table.columns, strict=True)
         }
     except UnicodeDecodeError as error:

@@ -6,12 +6,13 @@ import csv
 import io
 import math
 from array import array
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from typing import BinaryIO
 
 import numpy as np
 
+from resolvent.io.arrow import parse_table
 from resolvent.io.errors import DataFileError
 from resolvent.io.raw import Table, TextColumn
 
@@ -28,6 +29,7 @@ def read_delimited(
     delimiter: str | None = None,
     words: Collection[str] = (),
     numbers: Collection[str] = (),
+    wanted: Callable[[str], bool] = lambda name: True,
 ) -> Table:
     """Read a table.
 
@@ -44,29 +46,63 @@ def read_delimited(
         Columns to read as words, also if they are numbers.
     numbers : collection of str
         Columns that must be numbers.
+    wanted : callable
+        Whether a column is going to be used, by its name; others may hold anything.
 
     Returns
     -------
     Table
     """
-    table, late = _read(stream, source, delimiter, set(words))
-    if late:  # again, with these as words from the start: numbers forget how they were spelled
-        table, _ = _read(stream, source, delimiter, late.union(words))
+    table, late = _read(stream, source, delimiter, set(words), most=ROWS_AT_ONCE)
+    if len(table) == ROWS_AT_ONCE and not _read_rest(stream, table, delimiter):
+        table, late = _read(stream, source, delimiter, set(words))
+        if late:  # again, as words from the start: numbers forget how they were spelled
+            table, _ = _read(stream, source, delimiter, late.union(words))
     for name, column in table.columns.items():
-        if isinstance(column, TextColumn) and (name in numbers or name not in words):
+        checked = wanted(name) and (name in numbers or name not in words)
+        if isinstance(column, TextColumn) and checked:
             _refuse_typos(table, name, column, must=name in numbers)
     return table
 
 
+def _read_rest(stream: BinaryIO, table: Table, delimiter: str | None) -> bool:
+    """Read all rows in the place of the first ones, by pyarrow; False if it does not read them."""
+    assert table.lines is not None
+    if table.lines[0] != 2:
+        return False
+    stream.seek(0)
+    delimiter = delimiter or _guess_delimiter(stream.readline().decode())
+    stream.seek(0)
+    of_words = {name: isinstance(x, TextColumn) for name, x in table.columns.items()}
+    found = parse_table(stream, delimiter, of_words, MISSING)
+    if found is None:
+        return False
+    for name, values in zip(of_words, found, strict=True):
+        table.columns[name] = _tidied(*values) if of_words[name] else values
+    table.lines = np.arange(2, len(table) + 2)
+    return True
+
+
+def _tidied(codes: np.ndarray, cells: list[str]) -> TextColumn:
+    """Leave out spaces around words, and words for missing ones."""
+    column = _Column("", words=True)
+    meaning = column.encoded(cells)
+    return TextColumn(np.append(meaning, np.int32(-1))[codes], list(column.codes))
+
+
 def _read(
-    stream: BinaryIO, source: str, delimiter: str | None, words: set[str]
+    stream: BinaryIO, source: str, delimiter: str | None, words: set[str], most: int | None = None
 ) -> tuple[Table, set[str]]:
-    """Read the table, and which of its columns have words only after many rows of numbers."""
+    """Read the table, and which of its columns have words only after many rows of numbers.
+
+    At most the first `most` rows of it.
+    """
     stream.seek(0)
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     try:
         rows = _rows(text, source, delimiter)
         _, header = next(rows)
+        rows = islice(rows, most)
         columns = [_Column(name, name in words) for name in header]
         lines = array("q")
         while block := list(islice(rows, ROWS_AT_ONCE)):
@@ -97,7 +133,7 @@ def _rows(
     """Line number and cells of each row that is not empty, the header first."""
     if delimiter is None:
         first = next((line for line in text if line.strip()), "")
-        delimiter = max(",;\t|", key=first.count)  # a comma if there is none of them
+        delimiter = _guess_delimiter(first)
         text.seek(0)
     reader = csv.reader(text, delimiter=delimiter, strict=True)
     header: list[str] = []
@@ -119,6 +155,10 @@ def _rows(
         raise DataFileError(f"cannot be read as CSV: {error}.", source, reader.line_num) from None
     if not header:
         raise DataFileError("the file is empty; expected a header with names of columns.", source)
+
+
+def _guess_delimiter(header: str) -> str:
+    return max(",;\t|", key=header.count)  # a comma if there is none of them
 
 
 def _checked_header(names: list[str], source: str, line: int) -> list[str]:
@@ -164,7 +204,7 @@ class _Column:
         if values is None:
             self.late = bool(self.blocks) and not self.words
             self.words = True
-            values = self._encoded(cells)
+            values = self.encoded(cells)
         elif np.isinf(values).any():
             row = int(np.flatnonzero(np.isinf(values))[0])
             raise DataFileError(
@@ -174,7 +214,7 @@ class _Column:
             )
         self.blocks.append(values)
 
-    def _encoded(self, cells: tuple[str, ...]) -> np.ndarray:
+    def encoded(self, cells: Sequence[str]) -> np.ndarray:
         codes = self.codes
         found = (cell.strip() for cell in cells)
         block = [-1 if x.lower() in MISSING else codes.setdefault(x, len(codes)) for x in found]

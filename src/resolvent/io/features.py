@@ -236,6 +236,17 @@ class Features:
                 raw.source,
             )
         n, k, at = len(raw), len(self.columns), 0
+        if self.width <= SPARSE_FROM * k:
+            X, every = np.zeros((n, self.width)), np.arange(n)
+            for j, column in enumerate(self.columns):
+                values = raw.columns[column.name]
+                if column.categories is None:
+                    X[:, at] = self._numbers(raw, column, values, j)
+                else:
+                    codes = self._codes(raw, column, values, note)
+                    X[every[codes >= 0], at + codes[codes >= 0]] = 1.0
+                at += column.width
+            return X
         # Each row has one entry in each column of the table: which feature, and its value.
         place, value = np.zeros((n, k), dtype=np.int32), np.ones((n, k))
         known = np.ones((n, k), dtype=bool)
@@ -247,11 +258,6 @@ class Features:
             else:
                 place[:, j], value[:, j] = at, self._numbers(raw, column, values, j)
             at += column.width
-        if self.width <= SPARSE_FROM * k:
-            X = np.zeros((n, self.width))
-            row = np.broadcast_to(np.arange(n)[:, None], (n, k))
-            X[row[known], place[known]] = value[known]
-            return X
         starts = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
         return csr_matrix((value[known], place[known], starts), shape=(n, self.width))
 

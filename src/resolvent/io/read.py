@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import PurePath
 
 from resolvent.io.binary import read_npz, read_parquet
@@ -33,6 +33,7 @@ def read(
     words: Collection[str] = (),
     numbers: Collection[str] = (),
     base: int | None = None,
+    wanted: Callable[[str], bool] = lambda name: True,
 ) -> Matrix | Table:
     """Read a file of data.
 
@@ -46,6 +47,8 @@ def read(
         Columns of a table that are categories, and those that must be numbers.
     base : int or None
         The first index of an svmlight file; None finds out.
+    wanted : callable
+        Whether a column of a table is going to be used, by its name; others may hold anything.
 
     Returns
     -------
@@ -60,11 +63,13 @@ def read(
             case "svmlight":
                 return read_svmlight(stream, source, base)
             case "parquet":
-                return read_parquet(stream, source, words)
+                return read_parquet(stream, source, words, wanted)
             case "npz":
                 return read_npz(stream, source)
         tab = "\t" if format == "tsv" else None
-        return read_delimited(stream, source, delimiter=tab, words=words, numbers=numbers)
+        return read_delimited(
+            stream, source, delimiter=tab, words=words, numbers=numbers, wanted=wanted
+        )
 
 
 def _guess(start: bytes, path: str, source: str) -> str:

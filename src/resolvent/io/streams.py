@@ -10,6 +10,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,6 +19,7 @@ from resolvent.io.errors import DataFileError
 __all__ = ["open_data"]
 
 OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+ZSTD = b"\x28\xb5\x2f\xfd"
 BAD_ARCHIVE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 
 
@@ -42,13 +44,17 @@ def open_data(path: str) -> Iterator[BinaryIO]:
         start = raw.read(6)
         raw.seek(0)
         opener = next((f for magic, f in OPENERS.items() if start.startswith(magic)), None)
+        damaged: tuple[type[Exception], ...] = BAD_ARCHIVE
+        if start.startswith(ZSTD):
+            zstd = _zstd(name)
+            opener, damaged = zstd.open, (*BAD_ARCHIVE, zstd.ZstdError)
         try:
             if opener is None:
                 yield raw
             else:
                 with opener(raw, "rb") as stream:
                     yield stream
-        except BAD_ARCHIVE as error:
+        except damaged as error:
             raise DataFileError(
                 f"the compressed file is damaged or cut off ({error}); fetch it again.", name
             ) from None
@@ -58,3 +64,18 @@ def open_data(path: str) -> Iterator[BinaryIO]:
             raise DataFileError(  # bz2 has no exception of its own
                 f"the compressed file is damaged ({error}); fetch it again.", name
             ) from None
+
+
+def _zstd(name: str) -> Any:
+    """Python's module from 3.14 on, before that its backport."""
+    for module in ("compression.zstd", "backports.zstd"):
+        try:
+            zstd = import_module(module)
+        except ImportError:
+            continue
+        return zstd
+    raise DataFileError(
+        "is compressed by Zstandard, which needs the package backports.zstd before Python 3.14: "
+        "pip install backports.zstd, or decompress the file (zstd -d).",
+        name,
+    )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from array import array
-from typing import BinaryIO
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from resolvent.grams.memory import fits_in_memory
+from resolvent.io.arrow import parse_pairs
 from resolvent.io.errors import DataFileError
 from resolvent.io.raw import Matrix
 
@@ -20,6 +22,7 @@ NUMBER = rb"[+-]?(?>\d++(?>\.\d*+)?|\.\d++)(?>[eE][+-]?\d++)?"
 PAIR = rb"\d{1,10}+:" + NUMBER
 ROW = re.compile(rb"\s*+" + NUMBER + rb"(?>\s++" + PAIR + rb")*+\s*+")
 LARGEST_INDEX = 2**31 - 2
+BYTES_AT_ONCE = 1 << 22
 
 
 def looks_like_svmlight(line: bytes) -> bool:
@@ -47,28 +50,17 @@ def read_svmlight(stream: BinaryIO, source: str, base: int | None = None) -> Mat
     -------
     Matrix
     """
-    labels, values = array("d"), array("d")
-    columns, starts, lines = array("q"), array("q", [0]), array("q")
-    for number, line in enumerate(stream, 1):
-        if number == 1:
-            line = line.removeprefix(b"\xef\xbb\xbf")
-        if b"#" in line:
-            line = line.partition(b"#")[0]
-        if ROW.fullmatch(line) is None:
-            if not line.strip():
-                continue
-            raise _complaint(line, source, number)
-        first, *pairs = line.replace(b":", b" ").split()
-        labels.append(float(first))
-        columns.extend(map(int, pairs[::2]))
-        values.extend(map(float, pairs[1::2]))
-        starts.append(len(columns))
-        lines.append(number)
-    if not lines:
+    blocks, above = [], 0
+    for text in _blocks(stream):
+        blocks.append(_parsed(text, source, above))
+        above += text.count(b"\n")
+    if not sum(len(block.lines) for block in blocks):
         raise DataFileError("the file has no rows.", source)
-    y, data = np.frombuffer(labels), np.frombuffer(values)
-    index = np.frombuffer(columns, dtype=np.int64)
-    indptr, at = np.frombuffer(starts, dtype=np.int64), np.frombuffer(lines, dtype=np.int64)
+    y, counts, index, data, at = (
+        np.concatenate([block[k] for block in blocks]) for k in range(len(Block._fields))
+    )
+    del blocks
+    indptr = np.concatenate([[0], np.cumsum(counts)])
     if not np.isfinite(y).all():
         bad = int(np.flatnonzero(~np.isfinite(y))[0])
         raise DataFileError("the label is too large for a number.", source, int(at[bad]))
@@ -88,12 +80,60 @@ def read_svmlight(stream: BinaryIO, source: str, base: int | None = None) -> Mat
         raise refuse(int(index.argmax()), "makes more features than there is free memory for")
     narrow = np.int32 if len(index) < 2**31 else np.int64
     X = csr_matrix(
-        (data.copy(), (index - base).astype(narrow), indptr.astype(narrow)), shape=(len(y), d)
+        (data, (index - base).astype(narrow, copy=False), indptr.astype(narrow)), shape=(len(y), d)
     )
     if not X.has_sorted_indices:
         X.sort_indices()
     _refuse_duplicates(X, base, at, source)
-    return Matrix(source, X, y.copy(), base)
+    return Matrix(source, X, y, base)
+
+
+class Block(NamedTuple):
+    """What some lines of a file hold."""
+
+    labels: np.ndarray
+    counts: np.ndarray  # of features, in each row
+    features: np.ndarray  # their indices
+    values: np.ndarray
+    lines: np.ndarray  # the line of each row
+
+
+def _blocks(stream: BinaryIO) -> Iterator[bytes]:
+    """Whole lines, some million bytes at a time."""
+    first = stream.read(3)
+    rest = b"" if first == b"\xef\xbb\xbf" else first
+    while text := stream.read(BYTES_AT_ONCE):
+        whole, end, part = text.rpartition(b"\n")
+        if end:
+            yield rest + whole + end
+            rest = part
+        else:
+            rest += text
+    if rest:
+        yield rest
+
+
+def _parsed(text: bytes, source: str, above: int) -> Block:
+    """Parse lines, of which there are `above` before them in the file."""
+    found = parse_pairs(text)
+    if found is not None:
+        return Block(*found, np.arange(above + 1, above + 1 + len(found[0])))
+    labels, counts, values = array("d"), array("q"), array("d")
+    columns, lines = array("q"), array("q")
+    for number, line in enumerate(text.split(b"\n"), above + 1):
+        if b"#" in line:
+            line = line.partition(b"#")[0]
+        if ROW.fullmatch(line) is None:
+            if not line.strip():
+                continue
+            raise _complaint(line, source, number)
+        first, *pairs = line.replace(b":", b" ").split()
+        labels.append(float(first))
+        columns.extend(map(int, pairs[::2]))
+        values.extend(map(float, pairs[1::2]))
+        counts.append(len(pairs) // 2)
+        lines.append(number)
+    return Block(*(np.array(x) for x in (labels, counts, columns, values, lines)))
 
 
 def _checked_base(

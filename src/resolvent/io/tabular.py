@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
+from resolvent._frames import as_frame, series_as_floats
+from resolvent.io.errors import DataFileError
 from resolvent.io.features import Features
 from resolvent.io.raw import Matrix, Table, TextColumn
 
@@ -20,26 +22,28 @@ class TabularModel:
 
     Attributes
     ----------
-    estimator : estimator
-        The fitted estimator, whose features are those that `features` makes.
-    features : Features
-        What is done to data before the estimator sees it.
-    target : str or None
-        The name of the target, where it has one.
+        estimator : estimator
+            The fitted estimator, whose features are those that `features` makes.
+        features : Features
+            What is done to data before the estimator sees it.
+        target : str or None
+            The name of the target, where it has one.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from resolvent import KernelRegressor
-    >>> from resolvent.io.features import Features
-    >>> from resolvent.io.raw import Matrix
-    >>> from resolvent.io.tabular import TabularModel
-    >>> X = np.linspace(0, 60, 50)[:, None]
-    >>> features = Features.learn(Matrix("data", X, None), scale="standard")
-    >>> rows = features(Matrix("data", X, None))
-    >>> model = TabularModel(KernelRegressor().fit(rows, np.sin(rows[:, 0])), features)
-    >>> model.predict(X[:3]).shape
-    (3,)
+        >>> import numpy as np
+        >>> from resolvent import KernelRegressor
+        >>> from resolvent._frames import as_frame, series_as_floats
+    from resolvent.io.errors import DataFileError
+    from resolvent.io.features import Features
+        >>> from resolvent.io.raw import Matrix
+        >>> from resolvent.io.tabular import TabularModel
+        >>> X = np.linspace(0, 60, 50)[:, None]
+        >>> features = Features.learn(Matrix("data", X, None), scale="standard")
+        >>> rows = features(Matrix("data", X, None))
+        >>> model = TabularModel(KernelRegressor().fit(rows, np.sin(rows[:, 0])), features)
+        >>> model.predict(X[:3]).shape
+        (3,)
     """
 
     estimator: Any
@@ -81,12 +85,13 @@ class TabularModel:
 
 def as_raw(X: Any, features: Features) -> Matrix | Table:
     """See a frame, an array or a sparse matrix as if it had been read from a file."""
-    if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+    frame = as_frame(X)
+    if frame is not None:
         needed = features.words | features.numbers
         columns = {
-            str(name): _column(np.asarray(X[name]), str(name) in features.words)
-            for name in X.columns
-            if str(name) in needed
+            name: _column(frame[name], name in features.words)
+            for name in frame.columns
+            if name in needed
         }
         return Table("X", columns)
     if issparse(X):
@@ -94,10 +99,16 @@ def as_raw(X: Any, features: Features) -> Matrix | Table:
     return Matrix("X", np.asarray(X, dtype=float), None, features.base)
 
 
-def _column(values: np.ndarray, words: bool) -> np.ndarray | TextColumn:
+def _column(column: Any, words: bool) -> np.ndarray | TextColumn:
     if not words:
-        return values.astype(float)
-    missing = np.array([value is None or value != value for value in values], dtype=bool)
-    text = np.array([str(value) for value in values], dtype=object)
-    categories, codes = np.unique(text, return_inverse=True)
-    return TextColumn(np.where(missing, -1, codes), categories.tolist())
+        try:
+            return series_as_floats(column)
+        except ValueError as error:
+            raise DataFileError(f"column {error}", "X") from None
+    codes: dict[str, int] = {}
+    missing = column.is_null().to_list()
+    found = [
+        -1 if gone or value != value else codes.setdefault(str(value), len(codes))
+        for gone, value in zip(missing, column.to_list(), strict=True)
+    ]
+    return TextColumn(np.array(found, dtype=np.int32), list(codes))
