@@ -9,10 +9,10 @@ from numpy.testing import assert_array_equal
 
 from resolvent import KernelRegressor
 from resolvent.io import DataFileError
-from resolvent.io.features import Features
-from resolvent.io.raw import Table, TextColumn
-from resolvent.io.tabular import TabularModel
 from resolvent.svm import SVC
+from resolvent.tabular.features import Features
+from resolvent.tabular.model import TabularModel
+from resolvent.tabular.raw import Table, TextColumn
 
 N = 24
 X = np.column_stack([np.arange(N) * 0.5, np.arange(N) % 7])

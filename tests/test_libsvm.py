@@ -24,11 +24,11 @@ from resolvent import (
     LinearRegressor,
 )
 from resolvent.io import ModelFileError
-from resolvent.io.features import Features
 from resolvent.io.libsvm import looks_like_libsvm, read_libsvm, write_libsvm
 from resolvent.io.read import read
-from resolvent.io.tabular import TabularModel
 from resolvent.svm import SVC, SVR, LinearSVC
+from resolvent.tabular import TabularModel
+from resolvent.tabular.features import Features
 
 DATA = Path(__file__).parent / "data" / "libsvm"
 MODELS = sorted(path.stem for path in DATA.glob("*.model"))

@@ -21,10 +21,10 @@ from sklearn.datasets import load_svmlight_file
 
 from resolvent.io import DataFileError
 from resolvent.io.delimited import read_delimited
-from resolvent.io.features import Features
-from resolvent.io.raw import Table, TextColumn
 from resolvent.io.read import read
 from resolvent.io.svmlight import read_svmlight
+from resolvent.tabular.features import Features
+from resolvent.tabular.raw import Table, TextColumn
 
 zstd = import_module("backports.zstd" if sys.version_info < (3, 14) else "compression.zstd")
 COMPRESS = {

@@ -15,8 +15,8 @@ from sklearn.datasets import load_iris
 from resolvent import KernelClassifier, KernelQuantileRegressor, KernelRegressor, LinearClassifier
 from resolvent.cli.report import write_report
 from resolvent.cli.scores import evaluate
-from resolvent.io.features import Column, Features
-from resolvent.io.tabular import TabularModel
+from resolvent.tabular import TabularModel
+from resolvent.tabular.features import Column, Features
 
 X, SPECIES = load_iris(return_X_y=True)
 NASTY = ("<script>alert(1)</script>", "a & b", '"quoted"', "$x_^$")

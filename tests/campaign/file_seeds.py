@@ -13,9 +13,9 @@ from sklearn.base import clone
 
 import resolvent
 from resolvent import KernelClassifier
-from resolvent.io.features import Features
 from resolvent.io.read import read
-from resolvent.io.tabular import TabularModel
+from resolvent.tabular import TabularModel
+from resolvent.tabular.features import Features
 from tests.model_file.models import CASES
 
 SVMLIGHT = b"+1 1:0.5 3:-2e-3 # a row\n-1 2:.25\n1 1:1. 2:2 3:3\n-1 1:7\n1 3:4 2:1\n"

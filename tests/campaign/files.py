@@ -32,11 +32,11 @@ import resolvent
 from resolvent.cli.models import read_training
 from resolvent.cli.scores import describe
 from resolvent.io import DataFileError, ModelFileError
-from resolvent.io.features import SCALES, Features
 from resolvent.io.libsvm import read_libsvm
 from resolvent.io.read import read
 from resolvent.io.state import extract
-from resolvent.io.tabular import TabularModel
+from resolvent.tabular import TabularModel
+from resolvent.tabular.features import SCALES, Features
 from tests.campaign.file_mutations import (
     mutate_bytes,
     mutate_model,

@@ -6,9 +6,9 @@ from models import IRIS, NAMES, fitted
 
 import resolvent
 from resolvent import KernelClassifier
-from resolvent.io.features import Features
-from resolvent.io.raw import Table, TextColumn
-from resolvent.io.tabular import TabularModel
+from resolvent.tabular import TabularModel
+from resolvent.tabular.features import Features
+from resolvent.tabular.raw import Table, TextColumn
 
 
 @pytest.fixture

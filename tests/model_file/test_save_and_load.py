@@ -16,12 +16,12 @@ from sklearn.preprocessing import StandardScaler
 import resolvent
 from resolvent import KernelClassifier, KernelRegressor, KernelRidge
 from resolvent.io import ModelFileError
-from resolvent.io.features import Features
 from resolvent.io.kinds import ESTIMATORS
-from resolvent.io.raw import Matrix
-from resolvent.io.tabular import TabularModel
 from resolvent.kernels import RBF, Linear
 from resolvent.svm import SVC, SVR
+from resolvent.tabular import TabularModel
+from resolvent.tabular.features import Features
+from resolvent.tabular.raw import Matrix
 
 HIDDEN = {"_coef", "_skl_callbacks", "_parent_callback_ctx", "_callback_fit_ctx"}
 

@@ -25,8 +25,8 @@ from resolvent.io.atomic import write_atomically
 from resolvent.io.errors import DataFileError
 from resolvent.io.libsvm import looks_like_libsvm, write_libsvm
 from resolvent.io.model_file import save
-from resolvent.io.tabular import TabularModel
 from resolvent.losses import is_for_labels
+from resolvent.tabular import TabularModel
 
 __all__ = ["run_convert", "run_evaluate", "run_fit", "run_inspect", "run_predict", "run_tune"]
 

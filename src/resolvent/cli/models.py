@@ -10,12 +10,12 @@ import typer
 
 from resolvent.cli.parsing import parse_class_weight
 from resolvent.io.errors import DataFileError, ModelFileError
-from resolvent.io.features import Column, Features
 from resolvent.io.libsvm import looks_like_libsvm, read_libsvm
 from resolvent.io.model_file import load
-from resolvent.io.raw import Matrix, Table, TextColumn
 from resolvent.io.read import read
-from resolvent.io.tabular import TabularModel
+from resolvent.tabular import TabularModel
+from resolvent.tabular.features import Column, Features
+from resolvent.tabular.raw import Matrix, Table, TextColumn
 
 __all__ = [
     "Training",

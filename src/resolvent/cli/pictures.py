@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from resolvent.cli.scores import Evaluation
-from resolvent.io.tabular import TabularModel
+from resolvent.tabular import TabularModel
 
 __all__ = ["draw_all", "draw_search", "drawing"]
 

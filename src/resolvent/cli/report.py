@@ -14,7 +14,7 @@ from resolvent.cli.outputs import REPORT_MARK
 from resolvent.cli.pictures import draw_all
 from resolvent.cli.scores import Evaluation, certificate, closeness, describe
 from resolvent.io.atomic import write_atomically
-from resolvent.io.tabular import TabularModel
+from resolvent.tabular import TabularModel
 
 __all__ = ["write_report"]
 

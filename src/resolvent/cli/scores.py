@@ -10,10 +10,10 @@ import numpy as np
 
 from resolvent._numeric import EPS
 from resolvent.io.errors import DataFileError
-from resolvent.io.tabular import TabularModel
 from resolvent.losses import BY_NAME
 from resolvent.problem import Status
 from resolvent.problem.certificate import relative_gaps
+from resolvent.tabular import TabularModel
 
 __all__ = ["Evaluation", "certificate", "closeness", "describe", "evaluate", "loss_name"]
 

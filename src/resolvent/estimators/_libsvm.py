@@ -10,8 +10,9 @@ from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight
 
 from resolvent._numeric import EPS
-from resolvent.estimators.base import Data, Fit, Machine, checked_C
+from resolvent.estimators.base import Data, Machine, checked_C
 from resolvent.estimators.expansion import split_bias
+from resolvent.fitting import Fit
 from resolvent.grams import Gram, as_gram
 from resolvent.kernels import Kernel, Linear
 from resolvent.problem import Status

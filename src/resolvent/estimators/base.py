@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
-from threading import Event, Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from resolvent._clock import Clock
 from resolvent._frames import refuse_what_is_no_number
-from resolvent._solve import solve
-from resolvent._threads import one_blas_thread, run
 from resolvent.estimators.compat import CallbackSupportMixin, FitProgress
 from resolvent.estimators.expansion import Expansion, as_samples, take_rows
+from resolvent.fitting import Fit, solve_columns
 from resolvent.grams import Gram, gram
 from resolvent.kernels import FunctionKernel, Kernel, make_kernel
-from resolvent.problem import Record, Solution, Status, times_weight
+from resolvent.problem import Record, Solution
 from resolvent.problem.certificate import relative_gaps
-from resolvent.solvers.coordinate_descent import as_generator
-from resolvent.solvers.iterate import warn_of
 
 logger = logging.getLogger("resolvent")
-
-# Rows from which problems are solved several at a time: the work on smaller ones is mostly that of
-# the interpreter, which threads do not share.
-LARGE = 1000
 
 
 @dataclass
@@ -46,14 +36,6 @@ class Data:
 
     def __len__(self) -> int:
         return len(self.kept)
-
-
-class Fit(NamedTuple):
-    """What was solved for: coefficients (n, m), offsets (m,), and weights (m, d) if K has them."""
-
-    coef: np.ndarray
-    intercept: np.ndarray
-    weights: np.ndarray | None
 
 
 class Machine(CallbackSupportMixin, BaseEstimator):
@@ -167,76 +149,19 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         losses: Any,
         targets: np.ndarray,
         weights: np.ndarray,
-        *,
-        C: float = 1.0,
-        start: np.ndarray | None = None,
-        random_state: Any = None,
-        accept: Callable[..., bool] | None = None,
         **settings: Any,
     ) -> Fit:
-        """Solve for all columns of `targets`, with weights of the same shape, C times those given.
-
-        For a loss that couples the columns the weights are a vector.
-
-        `losses` is one loss for all columns, or a list of one for each. Columns that leave out most
-        rows, as one-vs-one problems do, are solved on the kernel matrix of their own rows, some at
-        a time if they are large. So are those of a kernel matrix that gives no rows, since there is
-        nothing of it that they could share. `accept`, a function of a solution, its targets and
-        its weights, may ask for a tighter tolerance. Sets the attributes that describe the fit.
-        """
-        clock = Clock(settings.pop("time_limit", None))
-        progress, one_at_a_time, stopped = FitProgress(self), Lock(), Event()
+        """Solve for all columns of `targets`; set the attributes that describe the fit."""
+        progress = FitProgress(self)
 
         def report(record: Record) -> bool:
-            with one_at_a_time:
-                self._log(record)
-                return progress.report() or stopped.is_set()
+            self._log(record)
+            return progress.report()
 
-        if start is not None and start.shape != targets.shape:
-            start = None
-        several = weights.ndim == 2 and weights.shape[1] > 1
-        apart = several and _leave_out_most(weights)
-        alone = several and not apart and not K.scores_at_hand and K.n > LARGE
-        each = isinstance(losses, list) or apart or alone
-        jobs = [[j] for j in range(targets.shape[1])] if each else [list(range(targets.shape[1]))]
-        solutions: list[Any] = [None] * len(jobs)
-        coef = np.zeros(targets.shape, order="F")
-        if random_state is not None and len(jobs) > 1:  # drawn here: threads have no order
-            random_state = as_generator(random_state).integers(2**31, size=len(jobs))
-
-        def work(k: int) -> None:
-            rows = np.flatnonzero(weights[:, k]) if apart else np.arange(len(targets))
-            part = np.ix_(rows, np.array(jobs[k]))
-            data = (
-                losses[k] if isinstance(losses, list) else losses,
-                K.restricted(rows) if apart else K,
-                targets[part],
-                times_weight(C, weights if weights.ndim == 1 else weights[part]),
-            )
-            options = {
-                **settings,
-                "callback": report,
-                "on_interrupt": "return",
-                # once stopped, the others stay where they start
-                "time_limit": 0.0 if stopped.is_set() else clock.left,
-                "random_state": random_state[k] if np.ndim(random_state) else random_state,
-            }
-            solution = solve(*data, start=None if start is None else start[part], **options)
-            if accept is not None:
-                solution = _refined(solution, accept, data, options)
-            if solution.status == Status.INTERRUPTED:
-                stopped.set()
-            solutions[k] = solution
-            coef[part] = solution.coef
-
-        parallel = alone or (apart and _is_for_threads(K, weights))
-        run(work, [(k,) for k in range(len(jobs))], parallel)
+        fit = solve_columns(K, losses, targets, weights, report=report, **settings)
         progress.end()
-        self._describe(solutions, clock.seconds)
-        offsets = np.concatenate([s.intercept for s in solutions])
-        if solutions[0].weights is None:
-            return Fit(coef, offsets, None)
-        return Fit(coef, offsets, np.vstack([s.weights.T for s in solutions]))
+        self._describe(fit.solutions, fit.seconds)
+        return fit
 
     @staticmethod
     def _gram(data: Data, kernel: Kernel | None, memory_limit: Any = "auto") -> Gram:
@@ -327,40 +252,6 @@ class KernelMachine(Machine):
         self.dual_coef_ = self._expansion.coef.T
         self.intercept_ = self._expansion.intercept
         return self
-
-
-def _is_for_threads(K: Gram, weights: np.ndarray) -> bool:
-    """Whether columns on rows of their own are large, and their matrices fit beside each other."""
-    sizes = np.count_nonzero(weights, axis=0)
-    with one_blas_thread() as threads:
-        return bool(sizes.mean() > LARGE) and K.has_room_for(threads, int(sizes.max()))
-
-
-def _refined(
-    solution: Solution, accept: Callable[..., bool], data: Any, options: dict[str, Any]
-) -> Solution:
-    """Go on from a solution at tighter tolerances until it is accepted."""
-    for tol in (1e-2 * options["tol"], 0.0):
-        if solution.status != Status.CONVERGED or accept(solution, *data[2:]):
-            break
-        last = solution.history[-1]
-        further = solve(*data, start=solution, warn=False, **(options | {"tol": tol}))
-        if further.status > Status.PRECISION_LIMIT:  # not of a tolerance that nobody asked for
-            warn_of(further, tol, "gap")
-        history = [
-            record._replace(
-                iteration=last.iteration + record.iteration, seconds=last.seconds + record.seconds
-            )
-            for record in further.history
-        ]
-        n_iter = solution.n_iter + further.n_iter
-        solution = replace(further, n_iter=n_iter, history=solution.history + history)
-    return solution
-
-
-def _leave_out_most(weights: np.ndarray) -> bool:
-    """Whether every column has weights on less than half of the rows."""
-    return bool((np.count_nonzero(weights, axis=0) < 0.5 * len(weights)).all())
 
 
 def checked_C(C: Any) -> float:

@@ -10,7 +10,6 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples
 
 from resolvent.estimators._libsvm import USUAL_CACHE, SupportVectorMachine
-from resolvent.estimators.base import Fit
 from resolvent.estimators.compat import constraints
 from resolvent.estimators.fit_method import fit_method
 from resolvent.kernels.base import is_number
@@ -125,7 +124,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         coef = fit.coef + mean[:, None]
         coef[coef <= 1e-12 * weight] = 0.0
         self.objective_ -= 0.5 * float(mean @ scores)
-        self._keep_support(data, kernel, Fit(coef, fit.intercept, None))
+        self._keep_support(data, kernel, fit._replace(coef=coef, weights=None))
         self._arrange()
         return self
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from resolvent.grams.memory import fits_in_memory
 from resolvent.io.errors import DataFileError
-from resolvent.io.raw import Matrix, Table, TextColumn
+from resolvent.tabular.raw import Matrix, Table, TextColumn
 
 __all__ = ["read_npz", "read_parquet"]
 

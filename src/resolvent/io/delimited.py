@@ -14,7 +14,7 @@ import numpy as np
 
 from resolvent.io.arrow import parse_table
 from resolvent.io.errors import DataFileError
-from resolvent.io.raw import Table, TextColumn
+from resolvent.tabular.raw import Table, TextColumn
 
 __all__ = ["MISSING", "read_delimited"]
 

@@ -17,11 +17,11 @@ from resolvent.estimators.svm import SVC, SVR
 from resolvent.io.arrays import check_width
 from resolvent.io.atomic import write_atomically
 from resolvent.io.errors import DataFileError, ModelFileError
-from resolvent.io.features import Features
 from resolvent.io.state import restore_support
 from resolvent.io.svmlight import read_svmlight
-from resolvent.io.tabular import TabularModel
 from resolvent.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
+from resolvent.tabular import TabularModel
+from resolvent.tabular.features import Features
 
 __all__ = ["looks_like_libsvm", "read_libsvm", "write_libsvm"]
 

@@ -2,7 +2,7 @@
 
 The header is the entry "resolvent" of the format's metadata. It has the number of its schema, the
 name of the estimator, its parameters and what `state` says of the fit; a model of the command line
-also has a "table": the columns, their categories and their scales, see `resolvent.io.features`.
+also has a "table": the columns, their categories and their scales, see `resolvent.tabular`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from resolvent.io.atomic import write_atomically
 from resolvent.io.errors import ModelFileError
 from resolvent.io.kinds import ESTIMATORS
 from resolvent.io.state import extract, restore
+from resolvent.io.table import extract_features, restore_features
 from resolvent.io.values import parse_json
+from resolvent.tabular import TabularModel
 
 __all__ = ["SCHEMA", "load", "looks_like_model", "save"]
 
@@ -59,14 +61,13 @@ def save(model: Any, path: Any) -> None:
     True
     """
     from resolvent import __version__
-    from resolvent.io.tabular import TabularModel
     from resolvent.model_selection.base import CrossValidated
 
     header: dict[str, Any] = {"schema": SCHEMA, "version": __version__}
     table: dict[str, Any] | None = None
     arrays: dict[str, Any] = {}
     if isinstance(model, TabularModel):
-        table, arrays = model.features.extract()
+        table, arrays = extract_features(model.features)
         table["target"] = model.target
         model = model.estimator
     if isinstance(model, CrossValidated):
@@ -106,7 +107,7 @@ def load(path: Any) -> Any:
     -------
     estimator or TabularModel
         The estimator, ready to predict. If the command line fitted it on a table or scaled its
-        features, a :class:`resolvent.io.tabular.TabularModel` around it.
+        features, a :class:`resolvent.tabular.TabularModel` around it.
 
     Raises
     ------
@@ -155,9 +156,6 @@ def _check_schema(header: dict[str, Any]) -> None:
 
 
 def _build(header: dict[str, Any], reader: Reader) -> Any:
-    from resolvent.io.features import Features
-    from resolvent.io.tabular import TabularModel
-
     model = restore(header, reader)
     table = header.get("table")
     if table is None:
@@ -167,4 +165,4 @@ def _build(header: dict[str, Any], reader: Reader) -> Any:
     target = table.pop("target", None)
     if target is not None and type(target) is not str:
         raise ModelFileError("The file is damaged: the name of its target is none.")
-    return TabularModel(model, Features.restore(table, reader, model.n_features_in_), target)
+    return TabularModel(model, restore_features(table, reader, model.n_features_in_), target)

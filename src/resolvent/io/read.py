@@ -8,9 +8,9 @@ from pathlib import PurePath
 from resolvent.io.binary import read_npz, read_parquet
 from resolvent.io.delimited import read_delimited
 from resolvent.io.errors import DataFileError
-from resolvent.io.raw import Matrix, Table
 from resolvent.io.streams import open_data
 from resolvent.io.svmlight import looks_like_svmlight, read_svmlight
+from resolvent.tabular.raw import Matrix, Table
 
 __all__ = ["FORMATS", "read"]
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from resolvent.grams.memory import fits_in_memory
 from resolvent.io.arrow import parse_pairs
 from resolvent.io.errors import DataFileError
-from resolvent.io.raw import Matrix
+from resolvent.tabular.raw import Matrix
 
 __all__ = ["looks_like_svmlight", "read_svmlight"]
 

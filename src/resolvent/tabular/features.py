@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, diags, issparse
 
-from resolvent.io.arrays import Array, Reader
-from resolvent.io.errors import DataFileError, ModelFileError
-from resolvent.io.raw import Matrix, Table, TextColumn
+from resolvent.tabular.errors import DataFileError
+from resolvent.tabular.raw import Matrix, Table, TextColumn
 
 __all__ = ["SCALES", "Column", "Features"]
 
@@ -297,38 +296,6 @@ class Features:
             )
         return codes
 
-    # ---- in a model file --------------------------------------------------------------------
-
-    def extract(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Header and arrays."""
-        arrays = {"shift": self.shift, "factor": self.factor, "fill": self.fill}
-        columns = None if self.columns is None else [[c.name, c.categories] for c in self.columns]
-        header = {"columns": columns, "first_index": self.base, "scale": self.method}
-        return header, {f"table.{k}": x for k, x in arrays.items() if x is not None}
-
-    @classmethod
-    def restore(cls, header: dict[str, Any], reader: Reader, width: int) -> Features:
-        """Build from header and arrays, for a model of `width` features."""
-        stored, base, method = (header.get(k) for k in ("columns", "first_index", "scale"))
-        if base not in (0, 1) or type(base) is not int or method not in SCALES:
-            raise ModelFileError("The file is damaged: its table has no first_index or scale.")
-        columns = None
-        if stored is not None:
-            columns = tuple(_column(entry) for entry in _as_list(stored))
-            if sum(column.width for column in columns) != width:
-                raise ModelFileError(f"The file is damaged: its columns make not {width} features.")
-            if len({column.name for column in columns}) < len(columns):
-                raise ModelFileError("The file is damaged: two of its columns have one name.")
-        sizes = {"shift": width, "factor": width, "fill": len(columns or ())}
-        arrays = {
-            name: reader.read(f"table.{name}", Array((size,)))
-            for name, size in sizes.items()
-            if f"table.{name}" in reader
-        }
-        if ("factor" in arrays) != (method != "none") or ("shift" in arrays and method == "none"):
-            raise ModelFileError(f"The file is damaged: its table is not scaled by {method!r}.")
-        return cls(width, columns, base, str(method), **arrays)
-
 
 def _categories(raw: Table, name: str, values: TextColumn, impute: bool) -> tuple[str, ...]:
     found = sorted(values.categories)
@@ -355,19 +322,3 @@ def _some(names: Any) -> str:
     names = list(names)
     shown = ", ".join(repr(name) for name in names[:5])
     return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-
-
-def _as_list(stored: Any) -> list[Any]:
-    if not isinstance(stored, list):
-        raise ModelFileError("The file is damaged: its columns are not a list.")
-    return stored
-
-
-def _column(entry: Any) -> Column:
-    match entry:
-        case [str(name), None]:
-            return Column(name)
-        case [str(name), list(words)] if all(type(word) is str for word in words):
-            if len(set(words)) == len(words):
-                return Column(name, tuple(words))
-    raise ModelFileError(f"The file is damaged: {str(entry)[:60]!r} describes no column.")

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from resolvent._frames import as_frame, series_as_floats
-from resolvent.io.errors import DataFileError
-from resolvent.io.features import Features
-from resolvent.io.raw import Matrix, Table, TextColumn
+from resolvent.tabular.errors import DataFileError
+from resolvent.tabular.features import Features
+from resolvent.tabular.raw import Matrix, Table, TextColumn
 
 __all__ = ["TabularModel"]
 
@@ -31,19 +31,15 @@ class TabularModel:
 
     Examples
     --------
-        >>> import numpy as np
-        >>> from resolvent import KernelRegressor
-        >>> from resolvent._frames import as_frame, series_as_floats
-    from resolvent.io.errors import DataFileError
-    from resolvent.io.features import Features
-        >>> from resolvent.io.raw import Matrix
-        >>> from resolvent.io.tabular import TabularModel
-        >>> X = np.linspace(0, 60, 50)[:, None]
-        >>> features = Features.learn(Matrix("data", X, None), scale="standard")
-        >>> rows = features(Matrix("data", X, None))
-        >>> model = TabularModel(KernelRegressor().fit(rows, np.sin(rows[:, 0])), features)
-        >>> model.predict(X[:3]).shape
-        (3,)
+    >>> import numpy as np
+    >>> from resolvent import KernelRegressor
+    >>> from resolvent.tabular import Features, Matrix, TabularModel
+    >>> X = np.linspace(0, 60, 50)[:, None]
+    >>> features = Features.learn(Matrix("data", X, None), scale="standard")
+    >>> rows = features(Matrix("data", X, None))
+    >>> model = TabularModel(KernelRegressor().fit(rows, np.sin(rows[:, 0])), features)
+    >>> model.predict(X[:3]).shape
+    (3,)
     """
 
     estimator: Any
