@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from resolvent._solve import solve
+    from resolvent.approximation import certify_original
     from resolvent.estimators.classifier import KernelClassifier
     from resolvent.estimators.linear import LinearClassifier, LinearRegressor
     from resolvent.estimators.quantile import KernelQuantileRegressor
@@ -43,6 +44,7 @@ __all__ = [
     "Problem",
     "Solution",
     "Status",
+    "certify_original",
     "check_loss",
     "gram",
     "load",
@@ -71,6 +73,7 @@ _HOMES = {
     "Problem": "problem",
     "Solution": "problem",
     "Status": "problem",
+    "certify_original": "approximation",
     "check_loss": "losses",
     "gram": "grams",
     "load": "io",

@@ -14,6 +14,7 @@ from resolvent.grams.base import Gram
 from resolvent.grams.function import evaluate_once, fits
 from resolvent.grams.memory import parse_memory
 from resolvent.grams.rows import ComputedGram, DenseGram, RowGram
+from resolvent.grams.values import values_of
 from resolvent.kernels import Linear, Points, make_kernel
 
 __all__ = ["ComputedGram", "DenseGram", "Gram", "RowGram", "as_gram", "gram", "parse_memory"]
@@ -28,6 +29,9 @@ def gram(
     coef0: float = 0.0,
     memory_limit: Any = None,
     dtype: Any = None,
+    rank: int | None = None,
+    landmarks: Any = "rpcholesky",
+    random_state: Any = None,
 ) -> Gram:
     """Build the kernel matrix of data, without necessarily computing or storing it.
 
@@ -51,6 +55,16 @@ def gram(
         again when it is needed. None: a quarter of the free memory.
     dtype : {None, "float32", "float64"}
         Precision of K. None: float32 if X is, otherwise float64.
+    rank : int, optional
+        If given, the matrix is not K but K^ = ZZ', the largest matrix below K of functions that
+        this many landmarks span (Nystroem); Z, of n x rank numbers, must fit the memory limit. What
+        a solution for K^ is worth for K itself says :func:`resolvent.certify_original`.
+    landmarks : {"rpcholesky", "uniform"}, indices, or rows, default="rpcholesky"
+        How landmarks are chosen: by randomly pivoted Cholesky on a random part of the samples, at
+        random, or given, by indices of samples or as samples themselves. Those that depend on
+        others up to rounding are left out. Given ones need no `rank`.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the choice of landmarks; None is a fixed seed.
 
     Returns
     -------
@@ -64,9 +78,17 @@ def gram(
     >>> K.product(np.array([[1.0, 0.0]])).round(3).tolist()
     [[1.0, 0.607]]
     """
-    if isinstance(kernel, str) and kernel == "precomputed":
+    precomputed = isinstance(kernel, str) and kernel == "precomputed"
+    if not precomputed:
+        kernel = make_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0, X=X)
+    if rank is not None or not isinstance(landmarks, str):
+        from resolvent.grams.nystroem import nystroem  # here, because they import Numba
+        from resolvent.solvers.coordinate_descent import as_generator
+
+        values = values_of(X, None if precomputed else kernel, dtype)
+        return nystroem(values, rank, landmarks, as_generator(random_state), memory_limit)
+    if precomputed:
         return _dense(X, dtype)
-    kernel = make_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0, X=X)
     if not kernel.symmetric:  # it has a function in it, which is to be called once
         points = Points(X, dtype, numeric=kernel.numeric)
         if fits(points, parse_memory(memory_limit)):

@@ -1,0 +1,439 @@
+"""The certificate of the original problem, for a model that was found in a subspace.
+
+A low-rank fit solves the problem with K^ = ZZ' <= K (see `grams.nystroem`). Its model f lies in the
+space of the kernel, so that its objective is an upper bound on the minimum F of the original
+problem, that with K. The domain of the dual does not involve K, so that every dual point c of the
+low-rank problem gives a lower bound: with E = K - K^
+
+    sum_i C_i L(y_i, f(x_i) + b) + |f|^2 / 2  >=  min F  >=  -sum_i C_i L*(y_i, -c_i / C_i) - c'Kc / 2
+
+    gap = the gap of the low-rank problem (optimisation) + c'Ec / 2 (approximation),
+
+and each score of f, offset aside, is within sqrt(2 gap k(x, x)) of that of the exact machine. The
+bound of t c, t in [0, 1], is another lower bound: the best of them is taken.
+
+c'Kc is computed from pairs of support vectors, streaming, or c'Ec is bounded from a sample. There
+sample i has the probability p_i = |c_i| sqrt(e_i) / S, e the diagonal of E and S the sum of the
+numerators; X_i = S sign(c_i) (Ec)_i / sqrt(e_i) has the mean Q = c'Ec, and |X_i| <= S sqrt(Q) by
+Cauchy and Schwarz. For q draws of mean M and variance V the empirical Bernstein bound (Maurer and
+Pontil 2009, theorem 4, for a range of length 2 S sqrt(Q)) says that with probability 1 - delta
+
+    Q <= M + sqrt(2 V ln(2 / delta) / q) + 2 t sqrt(Q),    t = 7 S ln(2 / delta) / (3 (q - 1)),
+
+that is sqrt(Q) <= t + sqrt(t^2 + M + sqrt(2 V ln(2 / delta) / q)).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
+
+from resolvent._threads import run
+from resolvent.grams.nystroem import NystroemGram
+from resolvent.grams.rows import scratch
+from resolvent.grams.values import IsOver, Values
+from resolvent.kernels.points import split
+from resolvent.problem import Array, Problem, Solution
+from resolvent.solvers.coordinate_descent import as_generator
+from resolvent.solvers.loops import EPS
+
+__all__ = ["CERTIFICATES", "OriginalCertificate", "certify_models", "certify_original"]
+
+CERTIFICATES = ("auto", "exact", "sampled", "subspace")
+
+TILE = 768  # support vectors on either side of a tile
+COLUMNS = 2048  # support vectors of a tile beside sampled rows
+DRAWS = 8192
+DELTA = 1e-3  # probability with which a sampled bound may fail
+# The exact pass is made where it costs at most so many times the features, or so little at all:
+# some seconds. In multiply-adds.
+MOST_TIMES = 4.0
+LITTLE = 2e11
+
+Notify = Callable[[float], None]
+
+
+class OriginalCertificate(NamedTuple):
+    """Bounds on the minimum of the original problem; one entry of each array for each problem.
+
+    Attributes
+    ----------
+    primal, dual, gap : ndarray of shape (m,)
+        Objective of the model, lower bound on the minimum, and their difference, with what rounding
+        may hide. With `method` "subspace" the gap is that of the low-rank problem alone.
+    optimization, approximation : ndarray of shape (m,)
+        The parts of the gap: that of the low-rank problem, and what the subspace may cost. NaN
+        where that was not computed.
+    method : str
+        "exact", "sampled" or "subspace"; "incomplete" where a time limit or Ctrl-C ended the pass,
+        and pairs that were not seen are bounded by Cauchy and Schwarz.
+    probability : float
+        With which the bounds hold; 1 unless sampled.
+    interrupted : bool
+        Whether it was Ctrl-C that ended it.
+    """
+
+    primal: Array
+    dual: Array
+    gap: Array
+    optimization: Array
+    approximation: Array
+    method: str
+    probability: float = 1.0
+    interrupted: bool = False
+
+
+class Models(NamedTuple):
+    """Models of m columns found with one gram: coefficients (n, m), weights (rank, m), offsets."""
+
+    coef: Array
+    weights: Array
+    intercept: Array
+
+
+class Part(NamedTuple):
+    """A problem, and the columns that it is of: several where its loss couples them."""
+
+    problem: Problem
+    columns: slice
+
+
+class Forms(NamedTuple):
+    """Upper bounds of c'Kc, one for each column, and how they were found."""
+
+    bound: Array
+    method: str
+    probability: float = 1.0
+    interrupted: bool = False
+
+
+def certify_original(
+    loss: Any,
+    K: NystroemGram,
+    y: ArrayLike,
+    solution: Solution,
+    C: ArrayLike = 1.0,
+    *,
+    sample_weight: ArrayLike | None = None,
+    fit_intercept: bool = False,
+    certificate: str = "auto",
+    random_state: Any = None,
+) -> OriginalCertificate:
+    """Bound how far a low-rank solution is from the optimum of the problem with the full kernel.
+
+    Parameters
+    ----------
+    loss, y, C, sample_weight, fit_intercept
+        The problem, as it was given to :func:`resolvent.solve`.
+    K : NystroemGram
+        What ``gram(X, rank=m)`` returned.
+    solution : Solution
+        What :func:`resolvent.solve` returned for them.
+    certificate : {"auto", "exact", "sampled", "subspace"}, default="auto"
+        "exact" computes the kernel on all pairs of support vectors, "sampled" on some rows of them,
+        with a bound that holds with probability 0.999. "auto" is "exact" unless that would take
+        several times as long as the features did. "subspace" computes nothing: the gap is that of
+        the low-rank problem.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the sample; None is a fixed seed.
+
+    Returns
+    -------
+    OriginalCertificate
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from resolvent import certify_original, gram, solve
+    >>> X = np.linspace(-3, 3, 200)[:, None]
+    >>> y = np.sign(np.sin(3 * X[:, 0]))
+    >>> K = gram(X, "rbf", gamma=1.0, rank=10)
+    >>> solution = solve("hinge", K, y)
+    >>> bounds = certify_original("hinge", K, y, solution)
+    >>> exact = solve("hinge", gram(X, "rbf", gamma=1.0), y)
+    >>> bool(bounds.dual[0] <= exact.primal <= bounds.primal[0])
+    True
+    """
+    problem = Problem(loss, K, y, C, sample_weight, fit_intercept)
+    n = K.n
+    models = Models(
+        solution.coef.reshape(n, -1),
+        solution.weights.reshape(K.rank, -1),
+        np.atleast_1d(np.asarray(solution.intercept, float)),
+    )
+    parts = [Part(problem, slice(0, models.coef.shape[1]))]
+    return certify_models(K, parts, models, certificate, as_generator(random_state))
+
+
+def check_certificate(certificate: Any) -> str:
+    """Return the name of a way to certify, or say which there are."""
+    if certificate not in CERTIFICATES:
+        raise ValueError(
+            f"certificate={certificate!r} is unknown; choose one of {', '.join(CERTIFICATES)}."
+        )
+    return str(certificate)
+
+
+def certify_models(
+    K: NystroemGram,
+    parts: list[Part],
+    models: Models,
+    certificate: str,
+    rng: np.random.Generator,
+    is_over: IsOver = lambda: False,
+    notify: Notify = lambda share: None,
+) -> OriginalCertificate:
+    """Certify models of one gram for the original problems, by one pass over pairs for all."""
+    check_certificate(certificate)
+    coef, low = _dual_points(parts, models)
+    scores, squares, interrupted = _evaluate(K, models.weights, is_over)
+    if certificate == "subspace":
+        forms = Forms(np.einsum("ij,ij->j", low, low), "subspace")
+    else:
+        method = _choose(K, coef) if certificate == "auto" else certificate
+        stop = (lambda: True) if interrupted else is_over
+        if method == "exact":
+            forms = exact_forms(K.values, coef, stop, notify)
+        else:
+            forms = sampled_forms(K, coef, low, rng, stop, notify)
+    of_subspace = np.einsum("ij,ij->j", low, low)
+    noise = (0.5 * EPS + K.values.noise) * (coef**2).T @ K.values.diagonal
+    rows: list[tuple[float, ...]] = []
+    for problem, columns in parts:
+        rows += _bounds(
+            problem,
+            problem.rows(_public(problem, coef[:, columns])),
+            problem.rows(_public(problem, scores[:, columns])),
+            models.intercept[columns],
+            [_of(problem, x[columns]) for x in (squares, of_subspace, forms.bound, noise)],
+        )
+    primal, dual, gap, optimization = np.array(rows).T
+    unknown = np.full_like(gap, np.nan)
+    return OriginalCertificate(
+        primal,
+        dual,
+        gap,
+        optimization,
+        unknown if certificate == "subspace" else gap - optimization,
+        forms.method,
+        forms.probability,
+        interrupted or forms.interrupted,
+    )
+
+
+def _public(problem: Problem, columns: Array) -> Array:
+    """Columns as `Problem.rows` takes them: a vector where targets were one."""
+    return columns if problem.columns else columns[:, 0]
+
+
+def _of(problem: Problem, values: Array) -> Array:
+    """One value for each problem, of those for each column."""
+    return values.sum(keepdims=True) if problem.risk.n_columns > 1 else values
+
+
+def _dual_points(parts: list[Part], models: Models) -> tuple[Array, Array]:
+    """Dual points (n, m), which sum to zero where there are offsets, and Z'c (rank, m) of them.
+
+    A fit returns the coefficients of its lowest primal. One step of the fixed point from there is
+    in the domain, and the better of the two bounds.
+    """
+    coef, low = models.coef.copy(), np.empty(models.weights.shape)
+    for problem, columns in parts:
+        gram, given = problem.given, problem.rows(_public(problem, models.coef[:, columns]))
+        states = gram.state(given)
+        scores = problem.gram.product(given)
+        for j in range(problem.m):
+            new = problem.resolvent_step(j, given[j], scores[j])[0]
+            state = gram.state(new[None])[0]
+            if _low_dual(problem, j, new, state) > _low_dual(problem, j, given[j], states[j]):
+                given[j], states[j] = new, state
+        count = models.coef[:, columns].shape[1]
+        coef[:, columns] = problem.public(given).reshape(-1, count)
+        low[:, columns] = states.reshape(count, -1).T
+    return coef, low
+
+
+def _low_dual(problem: Problem, j: int, coef: Array, state: Array) -> float:
+    """Lower bound of the low-rank problem; none where coefficients do not sum to zero."""
+    if not problem.is_balanced(coef):
+        return -np.inf
+    none = np.zeros_like(coef)
+    conjugates = problem.risk.fenchel(j, coef, none, 0.0)[1]
+    return -float(conjugates) - 0.5 * float(state @ state)
+
+
+def _evaluate(K: NystroemGram, weights: Array, is_over: IsOver) -> tuple[Array, Array, bool]:
+    """Scores (n, m) and squared norms (m,) of models, by values of K; by Z for want of time."""
+    beta, interrupted = K.expansion(weights), False
+    try:
+        scores = K.model_scores(beta, is_over)
+        if scores is not None:
+            return scores, K.model_squares(beta), False
+    except KeyboardInterrupt:
+        interrupted = True
+    return K.scores(weights.T).T, np.einsum("ij,ij->j", weights, weights), interrupted
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _bounds(
+    problem: Problem, coef: Array, scores: Array, intercept: Array, squares: list[Array]
+) -> list[tuple[float, ...]]:
+    """Primal, dual, gap and gap of the low-rank problem, for each problem."""
+    rows = []
+    of_model, of_subspace, of_kernel, noise = squares
+    for j in range(problem.m):
+        b = intercept if problem.risk.n_columns > 1 else float(intercept[j])
+        none = np.zeros_like(coef[j])
+        losses, _, _, size = problem.risk.fenchel(j, none, scores[j], b)
+        primal = float(losses + 0.5 * of_model[j])
+        floor = 64 * EPS * float(size) + float(noise[j])
+        conjugates = problem.risk.fenchel(j, coef[j], none, 0.0)[1]
+        low = primal + float(conjugates) + 0.5 * of_subspace[j] + floor
+        dual = _best_multiple(problem, j, coef[j], of_kernel[j])
+        bound = min(dual, primal) - floor
+        rows.append((primal, bound, primal - bound, min(max(low, floor), primal - bound)))
+    return rows
+
+
+def _best_multiple(problem: Problem, j: int, coef: Array, square: float) -> float:
+    """Largest lower bound of t c, t in [0, 1]; `square` is c'Kc, or above it."""
+    none = np.zeros_like(coef)
+
+    def bound(t: float) -> float:
+        conjugates = problem.risk.fenchel(j, t * coef, none, 0.0)[1]
+        value = -float(conjugates) - 0.5 * t**2 * square
+        return value if np.isfinite(value) else -np.inf
+
+    if not problem.is_balanced(coef):
+        return bound(0.0)
+    found = minimize_scalar(lambda t: -bound(t), bounds=(0.0, 1.0), method="bounded")
+    return max(bound(0.0), bound(1.0), bound(float(found.x)))
+
+
+# ---- c'Kc -------------------------------------------------------------------------------------
+
+
+def _choose(K: NystroemGram, coef: Array) -> str:
+    """Whether the exact pass over pairs is worth its cost."""
+    count = np.count_nonzero(coef.any(axis=1))
+    exact = 0.5 * count**2 * (K.values.cost + coef.shape[1])
+    features = K.n * K.rank * (K.values.cost + 0.5 * K.rank)
+    affordable = exact <= max(LITTLE, MOST_TIMES * features) or count <= 2 * DRAWS
+    return "exact" if affordable else "sampled"
+
+
+def exact_forms(values: Values, coef: Array, is_over: IsOver, notify: Notify) -> Forms:
+    """c'Kc of each column, by tiles of pairs of support vectors, none of which is kept.
+
+    Where the time is over, or at Ctrl-C, pairs of tiles that were not seen are bounded by
+    |k(a, b)| <= sqrt(k(a, a) k(b, b)).
+    """
+    support = np.flatnonzero(coef.any(axis=1))
+    tiles = list(split(support, TILE))
+    samples, parts = [values.take(t) for t in tiles], [coef[t] for t in tiles]
+    sizes = [np.abs(coef[t]).T @ np.sqrt(values.diagonal[t]) for t in tiles]
+    pairs = [(a, b) for a in range(len(tiles)) for b in range(a, len(tiles))]
+    twice = np.array([1.0 if a == b else 2.0 for a, b in pairs]).reshape(-1, 1)
+    forms = np.array([sizes[a] * sizes[b] for a, b in pairs]).reshape(-1, coef.shape[1])
+    seen = np.zeros(len(pairs), bool)
+    one = coef.shape[1] == 1
+
+    def add(k: int) -> None:
+        from resolvent.grams.panels import add_scores  # here, because it imports Numba
+
+        if is_over():
+            return
+        a, b = pairs[k]
+        tile = scratch(len(tiles[a]), len(tiles[b]), values.dtype)
+        values.fill(samples[a], samples[b], tile)
+        if a == b:
+            np.fill_diagonal(tile, values.diagonal[tiles[a]])
+        if one:  # without a copy of the tile in double precision
+            scores = np.zeros((len(tile), 1))
+            add_scores(tile, np.ascontiguousarray(parts[b][:, 0]), scores, 0, 0)
+        else:
+            scores = tile @ parts[b]
+        forms[k] = np.einsum("ij,ij->j", parts[a], scores)
+        seen[k] = True
+        notify(seen.mean() if k % 64 == 0 else -1.0)
+
+    interrupted = False
+    try:
+        run(add, [(k,) for k in range(len(pairs))], values.parallel)
+    except KeyboardInterrupt:
+        interrupted = True
+    bound = np.maximum((twice * forms).sum(axis=0), 0.0)
+    return Forms(bound, "exact" if seen.all() else "incomplete", 1.0, interrupted)
+
+
+def sampled_forms(
+    K: NystroemGram,
+    coef: Array,
+    low: Array,
+    rng: np.random.Generator,
+    is_over: IsOver,
+    notify: Notify,
+    draws: int = DRAWS,
+) -> Forms:
+    """Bound c'Kc = |Z'c|^2 + c'Ec of each column from a sample, with probability 1 - DELTA for all.
+
+    Where the time is over, or at Ctrl-C, by c'Ec <= S^2.
+    """
+    values = K.values
+    roots = np.sqrt(K.residual_diagonal + 8.0 * values.noise * values.diagonal)
+    m = coef.shape[1]
+    bound, method, interrupted = np.empty(m), "sampled", False
+    for j in range(m):
+        c = coef[:, j]
+        chance = np.abs(c) * roots
+        total = float(chance.sum())
+        bound[j] = total**2
+        if total == 0.0 or method == "incomplete":
+            continue
+        drawn = rng.choice(len(c), draws, p=chance / total)
+        rows, which = np.unique(drawn, return_inverse=True)
+        try:
+            products = _rows_times(values, rows, c, is_over, notify)
+        except KeyboardInterrupt:
+            products, interrupted = None, True
+        if products is None:
+            method = "incomplete"
+            continue
+        products -= K.X[rows].astype(np.float64) @ low[:, j]
+        X = (total * np.sign(c[rows]) * products / roots[rows])[which]
+        bound[j] = min(bound[j], bernstein(X, total, DELTA / m))
+    bound += np.einsum("ij,ij->j", low, low)
+    return Forms(bound, method, 1.0 - DELTA if method == "sampled" else 1.0, interrupted)
+
+
+def bernstein(X: Array, total: float, delta: float) -> float:
+    """Upper bound on Q = E X, where |X| <= total sqrt(Q), that holds with probability 1 - delta."""
+    q, log = len(X), math.log(2.0 / delta)
+    t = 7.0 * total * log / (3.0 * (q - 1))
+    mean, variance = float(X.mean()), float(X.var(ddof=1))
+    root = t + math.sqrt(max(0.0, t * t + mean + math.sqrt(2.0 * variance * log / q)))
+    return root * root
+
+
+def _rows_times(
+    values: Values, rows: Array, coef: Array, is_over: IsOver, notify: Notify
+) -> Array | None:
+    """Rows of K times coefficients; None if the time is over."""
+    result = np.zeros(len(rows))
+
+    def add(start: int, tile: np.ndarray) -> None:
+        result[start : start + len(tile)] += tile @ part
+
+    support = np.flatnonzero(coef)
+    for start in range(0, len(support), COLUMNS):
+        index = support[start : start + COLUMNS]
+        part = coef[index]
+        if not values.each_tile(rows, values.take(index), add, is_over):
+            return None
+        notify(start / len(support))
+    return result

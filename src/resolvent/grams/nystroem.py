@@ -1,0 +1,173 @@
+"""The kernel matrix on a subspace: K^ = ZZ' <= K, spanned by the kernel functions of landmarks.
+
+With landmarks S and K_SS = LL' the features are Z = K_nS L^-T (Nystroem). A function of weights w,
+f(x) = z(x)'w, is the expansion sum_s beta_s k(x_s, x) with beta = L^-T w: it lies in the space of
+the kernel and has the norm |f| = |w|. What is left, E = K - K^, is positive semidefinite, and its
+diagonal e_i = k_ii - |z_i|^2 says how far sample i is from the subspace.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from resolvent._threads import one_blas_thread
+from resolvent.grams.landmarks import choose_landmarks, read_landmarks
+from resolvent.grams.linear import LinearGram
+from resolvent.grams.memory import parse_memory
+from resolvent.grams.values import IsOver, Values
+
+__all__ = ["NystroemGram", "nystroem"]
+
+PIVOT = 10.0  # ulps of the values, in units of k(x, x): squared pivots below this are rounding
+BLOCKS = 4  # of columns of L^-T, below whose blocks on the diagonal are zeros that need no product
+
+
+class NystroemGram(LinearGram):
+    """K^ = ZZ' of landmarks, held as Z; all else is what a linear kernel on Z is.
+
+    Landmarks that depend on others up to rounding are left out.
+
+    Parameters
+    ----------
+    values : Values
+        The kernel matrix K.
+    landmarks : ndarray of int, or what ``values.given`` returns
+        Indices of samples, or samples that need not be among those of K.
+    is_over : callable
+        Whether the time for computing features has passed. Then they are left at zero: K^ = 0,
+        which is below K too.
+
+    Attributes
+    ----------
+    landmarks : ndarray of shape (rank,)
+        Indices of the landmarks; -1 for those that were given as rows.
+    rank : int
+        How many there are.
+    complete : bool
+        Whether all features were computed.
+    """
+
+    def __init__(self, values: Values, landmarks: Any, is_over: IsOver = lambda: False) -> None:
+        self.values = values
+        by_index = isinstance(landmarks, np.ndarray)
+        points = values.take(landmarks) if by_index else landmarks
+        kept, self.root = _root(values.square(points), values.dtype)
+        self.points = values.take(landmarks[kept]) if by_index else landmarks.take(kept)
+        self.landmarks = landmarks[kept] if by_index else np.full(len(kept), -1)
+        Z = np.zeros((values.n, len(kept)), values.dtype)
+        self.complete = self._fill(Z, is_over)
+        if not self.complete:
+            Z[:] = 0.0
+        super().__init__(Z)
+
+    @property
+    def rank(self) -> int:
+        """Number of landmarks, and of columns of Z."""
+        return len(self.landmarks)
+
+    def _fill(self, Z: np.ndarray, is_over: IsOver) -> bool:
+        """Compute Z = K_nS L^-T by tiles of rows."""
+        root, m = self.root.astype(Z.dtype), Z.shape[1]
+        step = max(1, -(-m // BLOCKS))
+        blocks = [(first, min(first + step, m)) for first in range(0, m, step)]
+
+        def put(start: int, tile: np.ndarray) -> None:
+            rows = Z[start : start + len(tile)]
+            for first, stop in blocks:
+                np.matmul(tile[:, :stop], root[:stop, first:stop], out=rows[:, first:stop])
+
+        return self.values.each_tile(np.arange(len(Z)), self.points, put, is_over)
+
+    @property
+    def residual_diagonal(self) -> np.ndarray:
+        """Diagonal of E = K - K^, not negative."""
+        return np.maximum(self.values.diagonal - self.diagonal, 0.0)
+
+    def expansion(self, weights: np.ndarray) -> np.ndarray:
+        """Coefficients beta = L^-T w of the landmarks: (rank, m) -> (rank, m)."""
+        return self.root @ weights
+
+    def model_scores(self, beta: np.ndarray, is_over: IsOver = lambda: False) -> np.ndarray | None:
+        """Scores of all samples, K_nS beta, with values of K and not of Z: (rank, m) -> (n, m).
+
+        None if `is_over` has ended it.
+        """
+        scores = np.zeros((self.n, beta.shape[1]))
+
+        def put(start: int, tile: np.ndarray) -> None:
+            scores[start : start + len(tile)] = tile @ beta
+
+        whole = not beta.any() or self.values.each_tile(
+            np.arange(self.n), self.points, put, is_over
+        )
+        return scores if whole else None
+
+    def model_squares(self, beta: np.ndarray) -> np.ndarray:
+        """Squared norms beta' K_SS beta of functions, one for each column."""
+        K = self.values.square(self.points)
+        return np.einsum("ij,ij->j", beta, K @ beta)
+
+
+def nystroem(
+    values: Values,
+    rank: int | None,
+    landmarks: Any,
+    rng: np.random.Generator,
+    memory_limit: Any = None,
+    is_over: IsOver = lambda: False,
+) -> NystroemGram:
+    """Choose landmarks and compute the features; see :func:`resolvent.gram`."""
+    kind, given = read_landmarks(landmarks, values.n)
+    if kind == "rows":
+        given = values.given(given)
+    if given is not None:
+        if rank is not None and rank != len(given):
+            raise ValueError(
+                f"rank={rank}, but there are {len(given)} landmarks: leave out the rank, or give "
+                "as many landmarks."
+            )
+        rank = len(given)
+    rank = min(checked_rank(rank), values.n)
+    check_room(values, rank, memory_limit)
+    with one_blas_thread():
+        if given is None:
+            given = choose_landmarks(values, kind, rank, rng, is_over)
+        return NystroemGram(values, given, is_over)
+
+
+def checked_rank(rank: Any) -> int:
+    """Return the rank as an int, or say what is wrong with it."""
+    if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or rank < 1:
+        raise ValueError(f"rank={rank!r} must be a whole number of landmarks, at least 1, or None.")
+    return int(rank)
+
+
+def check_room(values: Values, rank: int, memory_limit: Any) -> None:
+    """Refuse features that do not fit the memory limit."""
+    limit, row = parse_memory(memory_limit), values.n * values.dtype.itemsize
+    if rank * row > limit:
+        raise ValueError(
+            f"rank={rank} needs {rank * row / 1e9:.2g} GB for the features of {values.n} samples, "
+            f"and memory_limit allows {limit / 1e9:.2g} GB: use rank={limit // row}, float32 data, "
+            "or a larger memory_limit."
+        )
+
+
+def _root(K: np.ndarray, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Which landmarks to keep, and L^-T of their matrix K = LL', upper triangular, in float64.
+
+    By Cholesky with complete pivoting: it ends at the first pivot that is rounding, so that what is
+    left of all other landmarks is less than that.
+    """
+    ulps = max(PIVOT * float(np.finfo(dtype).eps), len(K) * float(np.finfo(float).eps))
+    largest = float(K.diagonal().max())
+    factor, pivots, rank, _ = lapack.dpstrf(K, tol=ulps * largest, lower=1)
+    rank = max(1, int(rank))
+    kept = pivots[:rank] - 1
+    L = np.tril(factor[:rank, :rank])
+    if largest <= 0.0:  # no landmark has a kernel function that is not zero
+        return kept, np.zeros((1, 1))
+    return kept, solve_triangular(L, np.eye(rank), lower=True).T
