@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from resolvent._clock import Clock
+from resolvent._random import as_generator
 from resolvent._threads import one_blas_thread
 from resolvent.grams import RowGram
 from resolvent.kernels.base import is_number
 from resolvent.problem import Array, Problem, Record, Solution
 from resolvent.solvers.by_rows import takes_sweeps
-from resolvent.solvers.coordinate_descent import as_generator, coordinate_descent
+from resolvent.solvers.coordinate_descent import coordinate_descent
 from resolvent.solvers.fixed_point import fixed_point
 from resolvent.solvers.greedy import greedy
 from resolvent.solvers.iterate import iterate, warn_of

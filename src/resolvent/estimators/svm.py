@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from resolvent._random import as_generator
 from resolvent.estimators import _platt
 from resolvent.estimators._libsvm import USUAL_CACHE, SupportVectorMachine
 from resolvent.estimators.classes import as_columns, as_decision, class_factors, pairs
@@ -29,7 +30,6 @@ from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.regressor import MachineRegressor
 from resolvent.grams import as_gram
 from resolvent.losses import LOSSES, as_loss
-from resolvent.solvers.coordinate_descent import as_generator
 
 __all__ = ["SVC", "SVR"]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from scipy import sparse
 
+from resolvent._random import as_generator
 from resolvent.grams.base import Gram
 from resolvent.grams.function import evaluate_once, fits
 from resolvent.grams.memory import parse_memory
@@ -82,8 +83,7 @@ def gram(
     if not precomputed:
         kernel = make_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0, X=X)
     if rank is not None or not isinstance(landmarks, str):
-        from resolvent.grams.nystroem import nystroem  # here, because they import Numba
-        from resolvent.solvers.coordinate_descent import as_generator
+        from resolvent.grams.nystroem import nystroem  # here, because it imports Numba
 
         values = values_of(X, None if precomputed else kernel, dtype)
         return nystroem(values, rank, landmarks, as_generator(random_state), memory_limit)

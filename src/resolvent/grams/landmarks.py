@@ -20,7 +20,7 @@ SPENT = 1e-10  # of the trace: a residual that is nothing
 def choose_landmarks(
     values: Values, method: str, rank: int, rng: np.random.Generator, is_over: IsOver
 ) -> np.ndarray:
-    """Indices of `rank` samples, or of fewer where those span all others."""
+    """Choose `rank` samples by their indices, or of fewer where those span all others."""
     if method == "uniform":
         return np.sort(rng.choice(values.n, rank, replace=False))
     rows = rng.choice(values.n, min(values.n, SUBSAMPLE * rank), replace=False)

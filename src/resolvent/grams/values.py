@@ -1,4 +1,4 @@
-"""Values of a kernel matrix by tiles, none of which is kept: computed from data, or columns of K."""
+"""Values of a kernel matrix by tiles, none of which is kept: computed, or read from a matrix."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from scipy import sparse
 
 from resolvent._threads import run
 from resolvent.grams.base import checked_diagonal
-from resolvent.grams.rows import TILE_COLUMNS, scratch
+from resolvent.grams.rows import scratch
 from resolvent.kernels import Kernel
 from resolvent.kernels.points import Points, check_dtype
 
 __all__ = ["ComputedValues", "StoredValues", "Values", "values_of"]
 
-TILE_ROWS = 512  # of a tile, TILE_COLUMNS wide: as in prediction
+TILE_ROWS = 512  # of a tile: as in prediction
 
 IsOver = Callable[[], bool]
 
@@ -54,11 +54,11 @@ class Values(ABC):
 
     @abstractmethod
     def take(self, index: Any) -> Any:
-        """Some samples, given by a slice or indices."""
+        """Take some samples, given by a slice or indices."""
 
     @abstractmethod
     def given(self, rows: Any) -> Any:
-        """Samples that are not among these."""
+        """Read samples that are not among these."""
 
     @abstractmethod
     def fill(self, a: Any, b: Any, out: np.ndarray) -> None:

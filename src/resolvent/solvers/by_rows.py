@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from resolvent._random import as_generator
 from resolvent.problem import Problem
-from resolvent.solvers.coordinate_descent import as_generator, coordinate_descent
+from resolvent.solvers.coordinate_descent import coordinate_descent
 from resolvent.solvers.greedy import greedy
 from resolvent.solvers.iterate import Point, Steps
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from resolvent._random import as_generator
 from resolvent._threads import run
 from resolvent.grams.base import CHUNK_WORK, Chunk
 from resolvent.problem import Array, Problem
@@ -153,19 +154,6 @@ def _fixed_orders(rule: Any, n: int) -> Callable[[int], Order]:
         return lambda sweep: _checked(rule(sweep), n)
     given = _checked(rule, n)
     return lambda _: given
-
-
-def as_generator(random_state: Any) -> np.random.Generator:
-    """Make a generator of a seed, a Generator or a RandomState; None is a fixed seed."""
-    if isinstance(random_state, np.random.RandomState):
-        random_state = random_state.randint(2**31)
-    try:
-        return np.random.default_rng(0 if random_state is None else random_state)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"random_state={random_state!r} must be a whole number, at least 0, a Generator, a "
-            "RandomState or None."
-        ) from None
 
 
 def _checked(order: ArrayLike, n: int) -> Order:

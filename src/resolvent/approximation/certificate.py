@@ -5,57 +5,38 @@ space of the kernel, so that its objective is an upper bound on the minimum F of
 problem, that with K. The domain of the dual does not involve K, so that every dual point c of the
 low-rank problem gives a lower bound: with E = K - K^
 
-    sum_i C_i L(y_i, f(x_i) + b) + |f|^2 / 2  >=  min F  >=  -sum_i C_i L*(y_i, -c_i / C_i) - c'Kc / 2
+    sum_i C_i L(y_i, f(x_i) + b) + |f|^2 / 2 >= min F >= -sum_i C_i L*(y_i, -c_i / C_i) - c'Kc / 2
 
     gap = the gap of the low-rank problem (optimisation) + c'Ec / 2 (approximation),
 
 and each score of f, offset aside, is within sqrt(2 gap k(x, x)) of that of the exact machine. The
 bound of t c, t in [0, 1], is another lower bound: the best of them is taken.
-
-c'Kc is computed from pairs of support vectors, streaming, or c'Ec is bounded from a sample. There
-sample i has the probability p_i = |c_i| sqrt(e_i) / S, e the diagonal of E and S the sum of the
-numerators; X_i = S sign(c_i) (Ec)_i / sqrt(e_i) has the mean Q = c'Ec, and |X_i| <= S sqrt(Q) by
-Cauchy and Schwarz. For q draws of mean M and variance V the empirical Bernstein bound (Maurer and
-Pontil 2009, theorem 4, for a range of length 2 S sqrt(Q)) says that with probability 1 - delta
-
-    Q <= M + sqrt(2 V ln(2 / delta) / q) + 2 t sqrt(Q),    t = 7 S ln(2 / delta) / (3 (q - 1)),
-
-that is sqrt(Q) <= t + sqrt(t^2 + M + sqrt(2 V ln(2 / delta) / q)).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
-from resolvent._threads import run
+from resolvent._numeric import EPS
+from resolvent._random import as_generator
+from resolvent.approximation.forms import (
+    Forms,
+    Notify,
+    choose_method,
+    exact_forms,
+    sampled_forms,
+)
 from resolvent.grams.nystroem import NystroemGram
-from resolvent.grams.rows import scratch
-from resolvent.grams.values import IsOver, Values
-from resolvent.kernels.points import split
+from resolvent.grams.values import IsOver
 from resolvent.problem import Array, Problem, Solution
-from resolvent.solvers.coordinate_descent import as_generator
-from resolvent.solvers.loops import EPS
 
 __all__ = ["CERTIFICATES", "OriginalCertificate", "certify_models", "certify_original"]
 
 CERTIFICATES = ("auto", "exact", "sampled", "subspace")
-
-TILE = 768  # support vectors on either side of a tile
-COLUMNS = 2048  # support vectors of a tile beside sampled rows
-DRAWS = 8192
-DELTA = 1e-3  # probability with which a sampled bound may fail
-# The exact pass is made where it costs at most so many times the features, or so little at all:
-# some seconds. In multiply-adds.
-MOST_TIMES = 4.0
-LITTLE = 2e11
-
-Notify = Callable[[float], None]
 
 
 class OriginalCertificate(NamedTuple):
@@ -101,15 +82,6 @@ class Part(NamedTuple):
 
     problem: Problem
     columns: slice
-
-
-class Forms(NamedTuple):
-    """Upper bounds of c'Kc, one for each column, and how they were found."""
-
-    bound: Array
-    method: str
-    probability: float = 1.0
-    interrupted: bool = False
 
 
 def certify_original(
@@ -195,7 +167,7 @@ def certify_models(
     if certificate == "subspace":
         forms = Forms(np.einsum("ij,ij->j", low, low), "subspace")
     else:
-        method = _choose(K, coef) if certificate == "auto" else certificate
+        method = choose_method(K, coef) if certificate == "auto" else certificate
         stop = (lambda: True) if interrupted else is_over
         if method == "exact":
             forms = exact_forms(K.values, coef, stop, notify)
@@ -284,7 +256,7 @@ def _bounds(
     problem: Problem, coef: Array, scores: Array, intercept: Array, squares: list[Array]
 ) -> list[tuple[float, ...]]:
     """Primal, dual, gap and gap of the low-rank problem, for each problem."""
-    rows = []
+    rows: list[tuple[float, ...]] = []
     of_model, of_subspace, of_kernel, noise = squares
     for j in range(problem.m):
         b = intercept if problem.risk.n_columns > 1 else float(intercept[j])
@@ -313,127 +285,3 @@ def _best_multiple(problem: Problem, j: int, coef: Array, square: float) -> floa
         return bound(0.0)
     found = minimize_scalar(lambda t: -bound(t), bounds=(0.0, 1.0), method="bounded")
     return max(bound(0.0), bound(1.0), bound(float(found.x)))
-
-
-# ---- c'Kc -------------------------------------------------------------------------------------
-
-
-def _choose(K: NystroemGram, coef: Array) -> str:
-    """Whether the exact pass over pairs is worth its cost."""
-    count = np.count_nonzero(coef.any(axis=1))
-    exact = 0.5 * count**2 * (K.values.cost + coef.shape[1])
-    features = K.n * K.rank * (K.values.cost + 0.5 * K.rank)
-    affordable = exact <= max(LITTLE, MOST_TIMES * features) or count <= 2 * DRAWS
-    return "exact" if affordable else "sampled"
-
-
-def exact_forms(values: Values, coef: Array, is_over: IsOver, notify: Notify) -> Forms:
-    """c'Kc of each column, by tiles of pairs of support vectors, none of which is kept.
-
-    Where the time is over, or at Ctrl-C, pairs of tiles that were not seen are bounded by
-    |k(a, b)| <= sqrt(k(a, a) k(b, b)).
-    """
-    support = np.flatnonzero(coef.any(axis=1))
-    tiles = list(split(support, TILE))
-    samples, parts = [values.take(t) for t in tiles], [coef[t] for t in tiles]
-    sizes = [np.abs(coef[t]).T @ np.sqrt(values.diagonal[t]) for t in tiles]
-    pairs = [(a, b) for a in range(len(tiles)) for b in range(a, len(tiles))]
-    twice = np.array([1.0 if a == b else 2.0 for a, b in pairs]).reshape(-1, 1)
-    forms = np.array([sizes[a] * sizes[b] for a, b in pairs]).reshape(-1, coef.shape[1])
-    seen = np.zeros(len(pairs), bool)
-    one = coef.shape[1] == 1
-
-    def add(k: int) -> None:
-        from resolvent.grams.panels import add_scores  # here, because it imports Numba
-
-        if is_over():
-            return
-        a, b = pairs[k]
-        tile = scratch(len(tiles[a]), len(tiles[b]), values.dtype)
-        values.fill(samples[a], samples[b], tile)
-        if a == b:
-            np.fill_diagonal(tile, values.diagonal[tiles[a]])
-        if one:  # without a copy of the tile in double precision
-            scores = np.zeros((len(tile), 1))
-            add_scores(tile, np.ascontiguousarray(parts[b][:, 0]), scores, 0, 0)
-        else:
-            scores = tile @ parts[b]
-        forms[k] = np.einsum("ij,ij->j", parts[a], scores)
-        seen[k] = True
-        notify(seen.mean() if k % 64 == 0 else -1.0)
-
-    interrupted = False
-    try:
-        run(add, [(k,) for k in range(len(pairs))], values.parallel)
-    except KeyboardInterrupt:
-        interrupted = True
-    bound = np.maximum((twice * forms).sum(axis=0), 0.0)
-    return Forms(bound, "exact" if seen.all() else "incomplete", 1.0, interrupted)
-
-
-def sampled_forms(
-    K: NystroemGram,
-    coef: Array,
-    low: Array,
-    rng: np.random.Generator,
-    is_over: IsOver,
-    notify: Notify,
-    draws: int = DRAWS,
-) -> Forms:
-    """Bound c'Kc = |Z'c|^2 + c'Ec of each column from a sample, with probability 1 - DELTA for all.
-
-    Where the time is over, or at Ctrl-C, by c'Ec <= S^2.
-    """
-    values = K.values
-    roots = np.sqrt(K.residual_diagonal + 8.0 * values.noise * values.diagonal)
-    m = coef.shape[1]
-    bound, method, interrupted = np.empty(m), "sampled", False
-    for j in range(m):
-        c = coef[:, j]
-        chance = np.abs(c) * roots
-        total = float(chance.sum())
-        bound[j] = total**2
-        if total == 0.0 or method == "incomplete":
-            continue
-        drawn = rng.choice(len(c), draws, p=chance / total)
-        rows, which = np.unique(drawn, return_inverse=True)
-        try:
-            products = _rows_times(values, rows, c, is_over, notify)
-        except KeyboardInterrupt:
-            products, interrupted = None, True
-        if products is None:
-            method = "incomplete"
-            continue
-        products -= K.X[rows].astype(np.float64) @ low[:, j]
-        X = (total * np.sign(c[rows]) * products / roots[rows])[which]
-        bound[j] = min(bound[j], bernstein(X, total, DELTA / m))
-    bound += np.einsum("ij,ij->j", low, low)
-    return Forms(bound, method, 1.0 - DELTA if method == "sampled" else 1.0, interrupted)
-
-
-def bernstein(X: Array, total: float, delta: float) -> float:
-    """Upper bound on Q = E X, where |X| <= total sqrt(Q), that holds with probability 1 - delta."""
-    q, log = len(X), math.log(2.0 / delta)
-    t = 7.0 * total * log / (3.0 * (q - 1))
-    mean, variance = float(X.mean()), float(X.var(ddof=1))
-    root = t + math.sqrt(max(0.0, t * t + mean + math.sqrt(2.0 * variance * log / q)))
-    return root * root
-
-
-def _rows_times(
-    values: Values, rows: Array, coef: Array, is_over: IsOver, notify: Notify
-) -> Array | None:
-    """Rows of K times coefficients; None if the time is over."""
-    result = np.zeros(len(rows))
-
-    def add(start: int, tile: np.ndarray) -> None:
-        result[start : start + len(tile)] += tile @ part
-
-    support = np.flatnonzero(coef)
-    for start in range(0, len(support), COLUMNS):
-        index = support[start : start + COLUMNS]
-        part = coef[index]
-        if not values.each_tile(rows, values.take(index), add, is_over):
-            return None
-        notify(start / len(support))
-    return result
