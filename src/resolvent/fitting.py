@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from resolvent._clock import Clock
+from resolvent._random import as_generator
 from resolvent._solve import solve
 from resolvent._threads import one_blas_thread, run
 from resolvent.grams import Gram
 from resolvent.problem import Record, Solution, Status, times_weight
-from resolvent._random import as_generator
 from resolvent.solvers.iterate import warn_of
 
 __all__ = ["Fit", "solve_columns"]
