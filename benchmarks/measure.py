@@ -14,7 +14,6 @@ process.)
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 import time
@@ -22,6 +21,7 @@ import traceback
 from pathlib import Path
 
 import numpy as np
+import psutil
 import scipy.sparse as sp
 
 from benchmarks import datasets, solvers
@@ -180,6 +180,10 @@ def resident_peak():
     """Largest resident set of this process, in megabytes."""
     if STATUS.exists():
         return int(re.search(r"VmHWM:\s*(\d+) kB", STATUS.read_text())[1]) / 2**10
+    if sys.platform == "win32":
+        return psutil.Process().memory_info().peak_wset / 2**20
+    import resource
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
 

@@ -24,6 +24,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import psutil
 import typer
 from scipy.sparse import csr_matrix, issparse
 from threadpoolctl import threadpool_limits
@@ -245,8 +246,7 @@ def _worker(seeds, seed, folder, first, seconds, queue, reached):
         reached.value = index
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
         if index == first + 200:  # after libraries and compiled loops are loaded
-            pages = int(Path("/proc/self/statm").read_text().split()[0])
-            limit = pages * resource.getpagesize() + MEMORY
+            limit = psutil.Process().memory_info().vms + MEMORY
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
     with threadpool_limits(1):  # files this small are used faster without other threads

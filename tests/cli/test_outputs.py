@@ -82,7 +82,7 @@ def test_outputs_are_replaced_by_their_kind(run):
     Path("empty").touch()
     assert run("predict", "t.csv", "m", "empty")[0] == 0
     assert set(Path("empty").read_text().split()) == {"up", "down"}
-    assert run("predict", "t.csv", "m", "/dev/null")[0] == 0
+    assert run("predict", "t.csv", "m", os.devnull)[0] == 0
 
 
 def test_force_replaces(run):

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ def test_limits_save_the_best_so_far(hard, run):
     assert "Solved in" not in out
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_interrupt_saves_the_best_so_far(name, hard):
     process = spawn("fit", *hard, "--json")
@@ -45,6 +47,7 @@ def test_interrupt_saves_the_best_so_far(name, hard):
     assert [path for path in os.listdir() if path.startswith(".")] == []
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 def test_interrupt_before_there_is_anything():
     process = spawn("fit", "-", stdin=subprocess.PIPE)
     # Far more than a pipe holds: when all is written, most is read, and it waits for the rest.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 __all__ = ["main"]
@@ -20,6 +21,9 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(2)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # old code pages of Windows lack some letters
+            stream.reconfigure(errors="replace")
     from resolvent.cli.app import app
 
     app(prog_name="resolvent")

@@ -87,6 +87,10 @@ def _print(text: str, file: Any = None) -> None:
         print(text, file=file or sys.stdout, flush=True)
 
 
+# What stops a job as Ctrl-C does: batch systems send the first, Ctrl-Break on Windows the second.
+STOPS = [getattr(signal, name) for name in ("SIGTERM", "SIGBREAK") if hasattr(signal, name)]
+
+
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
     """Turn exceptions that users can do something about into a sentence and an exit code."""
 
@@ -94,8 +98,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         from resolvent.io.errors import DataFileError, ModelFileError
 
-        # Batch systems stop jobs so: as by Ctrl-C.
-        previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        previous = [signal.signal(stop, signal.default_int_handler) for stop in STOPS]
         try:
             command(*args, **kwargs)
         except (DataFileError, ModelFileError) as error:
@@ -118,7 +121,8 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         except KeyboardInterrupt:
             _fail("Stopped before there was anything to save.", Code.INTERRUPTED)
         finally:
-            signal.signal(signal.SIGTERM, previous)
+            for stop, handler in zip(STOPS, previous, strict=True):
+                signal.signal(stop, handler)
 
     return run
 
@@ -137,8 +141,10 @@ def _forget_stdout() -> None:
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
     """Hold further interrupts back while what is there is saved."""
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stops = (signal.SIGINT, *STOPS)
+    previous = [signal.signal(stop, signal.SIG_IGN) for stop in stops]
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, previous)
+        for stop, handler in zip(stops, previous, strict=True):
+            signal.signal(stop, handler)

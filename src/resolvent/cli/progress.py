@@ -143,14 +143,7 @@ def _text(numbers: dict[str, Any]) -> str:
 
 
 def memory_used() -> int:
-    """Bytes of memory that this process uses, or has used at most where only that is known."""
-    try:
-        import os
+    """Bytes of memory that this process uses."""
+    import psutil
 
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        import resource
-
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else peak * 1024
+    return psutil.Process().memory_info().rss

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from numbers import Real
 from pathlib import Path
@@ -48,8 +47,7 @@ def parse_memory(limit: Any) -> int:
 def free_memory() -> int:
     """Bytes of memory that this process can still use without swapping."""
     sizes = _of_machine(), _of_container(), _of_process()
-    free = [size for size in sizes if size is not None]
-    return min(free, default=2**32)
+    return min(size for size in sizes if size is not None)
 
 
 def fits_in_memory(size: int) -> bool:
@@ -57,17 +55,10 @@ def fits_in_memory(size: int) -> bool:
     return size < 2**23 or size <= free_memory()
 
 
-def _of_machine() -> int | None:
-    try:
-        found = re.search(r"^MemAvailable:\s*(\d+) kB", Path("/proc/meminfo").read_text(), re.M)
-        if found:
-            return int(found[1]) * 1024
-    except OSError:
-        pass
-    try:  # systems without /proc: half of all memory is a guess on the safe side
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-    except (AttributeError, OSError, ValueError):
-        return None
+def _of_machine() -> int:
+    import psutil
+
+    return psutil.virtual_memory().available
 
 
 def _of_container() -> int | None:
@@ -80,13 +71,10 @@ def _of_container() -> int | None:
 
 
 def _of_process() -> int | None:
-    try:
-        import resource
+    import psutil
 
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit == resource.RLIM_INFINITY:
-            return None
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        return max(0, limit - used)
-    except (ImportError, OSError, ValueError):
+    if not hasattr(psutil, "RLIMIT_AS"):  # only Linux has, and obeys, a limit on a process
         return None
+    process = psutil.Process()
+    limit = process.rlimit(psutil.RLIMIT_AS)[0]
+    return None if limit == psutil.RLIM_INFINITY else max(0, limit - process.memory_info().vms)

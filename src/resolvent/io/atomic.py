@@ -6,10 +6,13 @@ import contextlib
 import os
 import stat
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 __all__ = ["write_atomically"]
+
+WAITS = (0.01, 0.03, 0.1, 0.3, 1.0)  # seconds
 
 
 def write_atomically(path: Any, content: bytes) -> None:
@@ -42,7 +45,7 @@ def write_atomically(path: Any, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, mode)  # mkstemp's files are for their owner only
-        os.replace(temporary, target)
+        _replace(temporary, target)
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
@@ -55,6 +58,16 @@ def write_atomically(path: Any, content: bytes) -> None:
             os.fsync(directory)
         finally:
             os.close(directory)
+
+
+def _replace(temporary: str, target: Path) -> None:
+    """Give a file its name; on Windows as soon as no other program has that name open."""
+    for wait in WAITS if os.name == "nt" else ():
+        try:
+            return os.replace(temporary, target)
+        except PermissionError:  # virus scanners and indexers look at every new file
+            time.sleep(wait)
+    return os.replace(temporary, target)
 
 
 def _umask() -> int:
