@@ -30,7 +30,8 @@ def test_squared_is_kernel_ridge():
 
 def test_epsilon_insensitive_is_support_vector_regression():
     X, y = data()
-    a = KernelRegressor(EpsilonInsensitive(0.05), gamma=0.5, C=2.0, tol=1e-9).fit(X, y)
+    a = KernelRegressor(EpsilonInsensitive(0.05), gamma=0.5, C=2.0, normalize_y=False, tol=1e-9)
+    a.fit(X, y)
     b = sklearn.svm.SVR(epsilon=0.05, gamma=0.5, C=2.0, tol=1e-8).fit(X, y)
     np.testing.assert_allclose(a.predict(X), b.predict(X), atol=1e-4)
     np.testing.assert_allclose(a.intercept_, b.intercept_, atol=1e-4)
@@ -40,7 +41,7 @@ def test_epsilon_insensitive_is_support_vector_regression():
 def test_is_the_solver_with_an_offset(loss):
     X, y = data()
     y = np.floor(y) if loss == "poisson" else y
-    model = KernelRegressor(loss, gamma=0.5, C=2.0, tol=1e-9).fit(X, y)
+    model = KernelRegressor(loss, gamma=0.5, C=2.0, normalize_y=False, tol=1e-9).fit(X, y)
     s = solve(loss, RBF(0.5)(X), y, 2.0, fit_intercept=True, tol=1e-9)
     assert model.objective_ == pytest.approx(s.primal, rel=1e-8)
     assert 0 <= model.dual_gap_ <= 1e-9 * model.objective_

@@ -34,7 +34,10 @@ class Solver(EstimatorSolver):
                 resolvent.LinearClassifier if loss in MARGIN_LOSSES else resolvent.LinearRegressor
             )
             solver = self.solver or "auto"
-            return kind(loss_object, C=C, fit_intercept=fit_intercept, tol=tol, solver=solver)
+            units = {} if loss in MARGIN_LOSSES else {"normalize_y": False}
+            return kind(
+                loss_object, C=C, fit_intercept=fit_intercept, tol=tol, solver=solver, **units
+            )
         if self.solver is None and fit_intercept and loss == "hinge":
             return resolvent.svm.SVC(C=C, gamma=gamma, tol=tol, cache_size=self.memory)
         if self.solver is None and fit_intercept and loss == "epsilon_insensitive":
@@ -45,6 +48,7 @@ class Solver(EstimatorSolver):
             return resolvent.KernelRidge(
                 1.0 / C, kernel="rbf", gamma=gamma, tol=tol, memory_limit=memory
             )
+        units = {} if loss in MARGIN_LOSSES else {"normalize_y": False}  # all in those of the data
         kind = resolvent.KernelClassifier if loss in MARGIN_LOSSES else resolvent.KernelRegressor
         return kind(
             loss_object,
@@ -55,6 +59,7 @@ class Solver(EstimatorSolver):
             solver=self.solver or "auto",
             tol=tol,
             memory_limit=memory,
+            **units,
         )
 
     def certificate(self):

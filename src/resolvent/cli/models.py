@@ -244,8 +244,8 @@ def open_model(path: Any, n_features: int = 0) -> TabularModel:
 def make_estimator(data: Training, loss: Any, quantiles: Any, options: dict[str, Any]) -> Any:
     """Build the estimator that options ask for.
 
-    `options` has kernel, C, gamma, degree, coef0, class_weight, multiclass, tol, time_limit,
-    memory, seed and intercept.
+    `options` has kernel, C, gamma, degree, coef0, class_weight, multiclass, scale_target, tol,
+    time_limit, memory, seed and intercept.
     """
     from resolvent import (
         KernelClassifier,
@@ -272,6 +272,8 @@ def make_estimator(data: Training, loss: Any, quantiles: Any, options: dict[str,
         "memory_limit": options["memory"],
     }
     linear = options["kernel"] == "linear"
+    if data.classes is None:
+        common["normalize_y"] = options["scale_target"]
     if quantiles is not None:
         tau = quantiles[0] if len(quantiles) == 1 else quantiles
         return KernelQuantileRegressor(tau, **kernel, **common)

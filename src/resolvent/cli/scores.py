@@ -155,6 +155,7 @@ def describe(model: TabularModel) -> dict[str, Any]:
         "loss": loss_name(loss),
         "kernel": kernel,
         "C": None if imported else getattr(estimator, "C", None),
+        "target_unit": getattr(estimator, "target_unit_", None),
         "samples": estimator._n_given or None,
         "features": features.width,
         "columns": None if features.columns is None else [c.name for c in features.columns],

@@ -173,6 +173,9 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
         Weight of the loss against the penalty, 1 / lambda.
     fit_intercept : bool, default=True
         Whether to add an unpenalised offset.
+    normalize_y : bool, default=True
+        Whether C and the parameters of the loss are in units of the target's spread, so that a
+        model of ``a y + b`` is that of y times a plus b; False is in those of the data.
     solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
         The algorithm.
     tol : float, default=1e-5
@@ -202,6 +205,8 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
         Course of the fit.
     fit_time_ : float
         Seconds.
+    target_unit_ : float or ndarray of shape (n_targets,)
+        The unit that C and the parameters of the loss were taken in, 1 if that of the data.
 
     Examples
     --------
@@ -219,6 +224,7 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
         *,
         C: float = 1.0,
         fit_intercept: bool = True,
+        normalize_y: bool = True,
         solver: str = "auto",
         tol: float = 1e-5,
         max_iter: int | None = None,
@@ -230,6 +236,7 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
         self.loss = loss
         self.C = C
         self.fit_intercept = fit_intercept
+        self.normalize_y = normalize_y
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter

@@ -40,6 +40,9 @@ class KernelQuantileRegressor(MachineRegressor, KernelMachine):
         Independent term of the polynomial kernel.
     fit_intercept : bool, default=True
         Whether to add an unpenalised offset.
+    normalize_y : bool, default=True
+        Whether C and the parameters of the loss are in units of the target's spread, so that a
+        model of ``a y + b`` is that of y times a plus b; False is in those of the data.
     solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
         The algorithm.
     tol : float, default=1e-5
@@ -63,6 +66,8 @@ class KernelQuantileRegressor(MachineRegressor, KernelMachine):
         As in :class:`resolvent.KernelRegressor`, one row for each quantile.
     dual_gap_, objective_, status_, n_iter_, history_, fit_time_
         As in :class:`resolvent.KernelRegressor`; arrays of one for each quantile.
+    target_unit_ : float
+        The unit that C and the parameters of the loss were taken in, 1 if that of the data.
 
     Examples
     --------
@@ -88,6 +93,7 @@ class KernelQuantileRegressor(MachineRegressor, KernelMachine):
         degree: int = 3,
         coef0: float = 0.0,
         fit_intercept: bool = True,
+        normalize_y: bool = True,
         solver: str = "auto",
         tol: float = 1e-5,
         max_iter: int | None = None,
@@ -105,6 +111,7 @@ class KernelQuantileRegressor(MachineRegressor, KernelMachine):
         self.degree = degree
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
+        self.normalize_y = normalize_y
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -146,13 +153,14 @@ class KernelQuantileRegressor(MachineRegressor, KernelMachine):
         return self._fit_data(self._read(X, y, sample_weight))
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Data:
-        self._losses()
-        return self._read_targets(X, y, sample_weight, multi_output=False)
+        losses = self._losses()
+        data = self._read_targets(X, y, sample_weight, multi_output=False)
+        self.target_unit_ = self._units(losses, data.y, data.weight)[0]
+        return data
 
     def _columns(self, data: Data, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
-        losses = self._losses()
-        shape = len(data), len(losses)
-        return losses, np.broadcast_to(data.y, shape), np.broadcast_to(weight[:, None], shape)
+        losses, weights = self._in_target_units(self._losses(), data.y, weight)
+        return losses, np.broadcast_to(data.y, weights.shape), weights
 
     def predict(self, X: Any) -> np.ndarray:
         """Quantiles for samples.

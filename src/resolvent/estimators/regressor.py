@@ -11,6 +11,7 @@ from sklearn.utils import column_or_1d
 from resolvent.estimators.base import Data, KernelMachine, Machine
 from resolvent.estimators.fit_method import fit_method
 from resolvent.losses import as_loss, is_for_labels
+from resolvent.losses.units import has_link, in_units, unit_of
 from resolvent.problem import check_sample_weight
 from resolvent.problem.sums import apply_link
 
@@ -39,6 +40,29 @@ class MachineRegressor(RegressorMixin, Machine):
         self._loss = found
         return found
 
+    def _in_target_units(
+        self, losses: list[Any], y: np.ndarray, weight: np.ndarray
+    ) -> tuple[list[Any], np.ndarray]:
+        """Losses and weights (n, m) of problems whose C and loss are in units of the target.
+
+        One loss for each column of targets. The unit is learned from the samples with a weight.
+        """
+        units = self._units(losses, y, weight)
+        scaled = [in_units(*pair) for pair in zip(losses, units, strict=True)]
+        factors = np.array([factor for _, factor in scaled])
+        return [loss for loss, _ in scaled], weight[:, None] * factors
+
+    def _units(self, losses: list[Any], y: np.ndarray, weight: np.ndarray) -> list[float]:
+        """Find the unit of each column of targets; 1 if it is that of the data."""
+        if not self.normalize_y:
+            return [1.0] * len(losses)
+        inside = weight > 0.0
+        columns = np.broadcast_to(y, (len(y), len(losses)))[inside].T
+        return [
+            unit_of(loss, column, weight[inside])
+            for loss, column in zip(losses, columns, strict=True)
+        ]
+
     def predict(self, X: Any) -> np.ndarray:
         """Predictions for samples.
 
@@ -52,7 +76,7 @@ class MachineRegressor(RegressorMixin, Machine):
         ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
         scores = self._scores(X)
-        if "inverse_link" in vars(type(self._loss)):
+        if has_link(self._loss):
             scores = apply_link(self._loss, scores)
         return scores[:, 0] if self._vector else scores
 
@@ -66,10 +90,14 @@ class AnyLossRegressor(MachineRegressor):
         self._target_loss(self.loss)
         data = self._read_targets(X, y, sample_weight, multi_output=True)
         check_sample_weight(self._loss, data.weight)
+        units = self._units([self._loss] * data.y.shape[1], data.y, data.weight)
+        self.target_unit_ = units[0] if self._vector else np.array(units)
         return data
 
     def _columns(self, data: Data, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
-        return self._loss, data.y, np.broadcast_to(weight[:, None], data.y.shape)
+        losses, weights = self._in_target_units([self._loss] * data.y.shape[1], data.y, weight)
+        together = all(loss == losses[0] for loss in losses)
+        return losses[0] if together else losses, data.y, weights
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -105,6 +133,9 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
         Independent term of the polynomial kernel.
     fit_intercept : bool, default=True
         Whether to add an unpenalised offset.
+    normalize_y : bool, default=True
+        Whether C and the parameters of the loss are in units of the target's spread, so that a
+        model of ``a y + b`` is that of y times a plus b; False is in those of the data.
     solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
         The algorithm.
     tol : float, default=1e-5
@@ -145,6 +176,8 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
         Course of the fit.
     fit_time_ : float
         Seconds.
+    target_unit_ : float or ndarray of shape (n_targets,)
+        The unit that C and the parameters of the loss were taken in, 1 if that of the data.
 
     Examples
     --------
@@ -168,6 +201,7 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
         degree: int = 3,
         coef0: float = 0.0,
         fit_intercept: bool = True,
+        normalize_y: bool = True,
         solver: str = "auto",
         tol: float = 1e-5,
         max_iter: int | None = None,
@@ -184,6 +218,7 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
         self.degree = degree
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
+        self.normalize_y = normalize_y
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter

@@ -46,6 +46,8 @@ def extract(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         arrays |= found
     elif isinstance(model, MachineRegressor):
         header["vector"] = bool(model._vector)
+    if hasattr(model, "target_unit_"):
+        arrays["target_unit"] = np.atleast_1d(np.asarray(model.target_unit_, dtype=float))
     if hasattr(model, "_loss"):
         header["loss"] = encode(model._loss, "loss")
     if isinstance(model, LinearMachine):
@@ -131,6 +133,8 @@ def restore(header: dict[str, Any], reader: Reader) -> Any:
         model._loss = decode(header.get("loss"), "loss")
         check_loss_of(name, model._loss)
     m = reader.size("problems", _n_problems(model, reader), least=1)
+    if "target_unit" in reader:
+        _restore_unit(model, reader)
     declared = kind.arrays.items()
     arrays = {
         key: reader.read(key, x) for key, x in declared if not (imported and key == "support")
@@ -159,8 +163,17 @@ def _unfitted(header: dict[str, Any]) -> Any:
     if unknown:
         raise ModelFileError(f"The file has parameters that {name} does not: {unknown}.")
     parameters = {key: decode(value, key) for key, value in stored.items()}
+    if hasattr(cls(), "normalize_y"):  # files of 0.1 have C in the units of the data
+        parameters.setdefault("normalize_y", False)
     check_parameters(name, parameters)
     return cls(**parameters)
+
+
+def _restore_unit(model: Any, reader: Reader) -> None:
+    units = reader.read("target_unit", Array((1 if hasattr(model, "quantile") else "problems",)))
+    if not hasattr(model, "normalize_y") or not (units > 0.0).all():
+        raise ModelFileError("The file is damaged: its target has no unit.")
+    model.target_unit_ = units[0].item() if model._vector else units
 
 
 def _check_names(names: Any, n: int) -> None:

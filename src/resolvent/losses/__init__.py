@@ -17,7 +17,9 @@ A loss is a NamedTuple of its parameters with three methods of plain numbers, wh
 
 A loss that gives ``value`` and ``derivative(y, z)`` alone gets the other two numerically. The
 class attributes ``targets`` ("real", "sign" or "nonnegative") and ``limits`` (intervals of the
-parameters) are optional and serve error messages.
+parameters) are optional and serve error messages. With the optional attributes ``degree`` and
+``units`` regressors can measure targets in units of their spread, see
+:mod:`resolvent.losses.units`.
 
 Losses that couple several scores are in :data:`COUPLED`, see :mod:`resolvent.losses.coupled`.
 """

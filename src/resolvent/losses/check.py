@@ -81,7 +81,8 @@ def check_loss(loss: Any, targets: Any = None) -> None:
     if targets is None:
         targets = TARGETS[getattr(loss, "targets", "real")]
     trial = Trial([float(y) for y in targets], _grid, far=(-3e4, -1e3, 1e3, 3e4))
-    for check in (_convexity, _derivative, _resolvent, _fenchel_young, _slope, _compiled):
+    checks = (_convexity, _derivative, _resolvent, _fenchel_young, _slope, _degree, _compiled)
+    for check in checks:
         try:
             fault = next(check(loss, trial), None)
         except Exception as error:
@@ -325,6 +326,26 @@ def _slope(loss: Any, trial: Trial) -> Iterator[str]:
                     yield (
                         f"slope is not the derivative of resolvent in v: slope({y:g}, {v:g}, "
                         f"{a:g}) = {s:g}, by differences it is {sum(sides) / 2:.6g}."
+                    )
+
+
+def _degree(loss: Any, trial: Trial) -> Iterator[str]:
+    from resolvent.losses.units import has_link, in_units
+
+    degree = getattr(loss, "degree", None)
+    if degree is None:
+        return
+    for unit in (0.1, 40.0):
+        other, _ = in_units(loss, unit)
+        for y in trial.targets:
+            for z in (-3.0, -0.4, 0.0, 1.0, 5.0):
+                moved = z + math.log(unit) if has_link(loss) else unit * z
+                first = _jit.value(other, unit * y, moved)
+                second = unit**degree * _jit.value(loss, y, z)
+                if not _close(first, second, abs(second) + abs(unit * y)):
+                    yield (
+                        f"degree={degree:g} is wrong: with y and the parameters in `units` times "
+                        f"{unit:g} the value at y={y:g}, z={z:g} is {first:g}, not {second:g}."
                     )
 
 

@@ -106,6 +106,7 @@ class Chebyshev(NamedTuple):
     """
 
     couples = "samples"
+    degree = 1
 
     def value(self, y: Vector, z: Vector) -> Any:
         return np.max(np.abs(y - z))
@@ -143,6 +144,7 @@ class RootSquared(NamedTuple):
     """
 
     couples = "samples"
+    degree = 1
 
     def value(self, y: Vector, z: Vector) -> Any:
         return np.sqrt(np.sum((y - z) ** 2))

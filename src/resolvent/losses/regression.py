@@ -45,6 +45,8 @@ class Squared(NamedTuple):
     2.0
     """
 
+    degree = 2
+
     def value(self, y: float, z: float) -> float:
         return 0.5 * (y - z) * (y - z)
 
@@ -67,6 +69,8 @@ class Absolute(NamedTuple):
     >>> Absolute().value(1.0, 3.0)
     2.0
     """
+
+    degree = 1
 
     def value(self, y: float, z: float) -> float:
         return abs(y - z)
@@ -98,6 +102,8 @@ class EpsilonInsensitive(NamedTuple):
 
     epsilon: float = 0.1
     limits = {"epsilon": "[0, inf)"}
+    degree = 1
+    units = ("epsilon",)
 
     def value(self, y: float, z: float) -> float:
         return max(abs(y - z) - self.epsilon, 0.0)
@@ -130,6 +136,8 @@ class SquaredEpsilonInsensitive(NamedTuple):
 
     epsilon: float = 0.1
     limits = {"epsilon": "[0, inf)"}
+    degree = 2
+    units = ("epsilon",)
 
     def value(self, y: float, z: float) -> float:
         r = max(abs(y - z) - self.epsilon, 0.0)
@@ -165,6 +173,8 @@ class Huber(NamedTuple):
 
     delta: float = 1.0
     limits = {"delta": "(0, inf)"}
+    degree = 2
+    units = ("delta",)
 
     def value(self, y: float, z: float) -> float:
         r = abs(y - z)
@@ -197,6 +207,7 @@ class Pinball(NamedTuple):
 
     tau: float = 0.5
     limits = {"tau": "(0, 1)"}
+    degree = 1
 
     def value(self, y: float, z: float) -> float:
         r = y - z
@@ -229,6 +240,7 @@ class Expectile(NamedTuple):
 
     tau: float = 0.5
     limits = {"tau": "(0, 1)"}
+    degree = 2
 
     def value(self, y: float, z: float) -> float:
         w = self.tau if y > z else 1.0 - self.tau

@@ -188,6 +188,9 @@ class LinearRegressorCV(Weights, CrossValidated):
         Values of C; a number is so many of them from 0.01 to 1000.
     fit_intercept : bool, default=True
         Whether to add an unpenalised offset.
+    normalize_y : bool, default=True
+        Whether C and the parameters of the loss are in units of the target's spread, so that a
+        model of ``a y + b`` is that of y times a plus b; False is in those of the data.
     cv : int, splitter or iterable, default=5
         Folds, as in scikit-learn; a number means folds of consecutive samples.
     scoring : str, callable or None, default=None
@@ -261,6 +264,7 @@ class LinearRegressorCV(Weights, CrossValidated):
         *,
         Cs: Any = 10,
         fit_intercept: bool = True,
+        normalize_y: bool = True,
         cv: Any = 5,
         scoring: Any = None,
         rule: str = "best",
@@ -278,6 +282,7 @@ class LinearRegressorCV(Weights, CrossValidated):
         self.loss = loss
         self.Cs = Cs
         self.fit_intercept = fit_intercept
+        self.normalize_y = normalize_y
         self.cv = cv
         self.scoring = scoring
         self.rule = rule

@@ -38,6 +38,9 @@ class KernelQuantileRegressorCV(CrossValidated):
         Independent term of the polynomial kernel.
     fit_intercept : bool, default=True
         Whether to add an unpenalised offset.
+    normalize_y : bool, default=True
+        Whether C and the parameters of the loss are in units of the target's spread, so that a
+        model of ``a y + b`` is that of y times a plus b; False is in those of the data.
     cv : int, splitter or iterable, default=5
         Folds, as in scikit-learn; a number means folds of consecutive samples.
     scoring : str, callable or None, default=None
@@ -124,6 +127,7 @@ class KernelQuantileRegressorCV(CrossValidated):
         degree: int = 3,
         coef0: float = 0.0,
         fit_intercept: bool = True,
+        normalize_y: bool = True,
         cv: Any = 5,
         scoring: Any = None,
         rule: str = "best",
@@ -147,6 +151,7 @@ class KernelQuantileRegressorCV(CrossValidated):
         self.degree = degree
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
+        self.normalize_y = normalize_y
         self.cv = cv
         self.scoring = scoring
         self.rule = rule

@@ -34,6 +34,9 @@ class KernelRegressorCV(CrossValidated):
         Independent term of the polynomial kernel.
     fit_intercept : bool, default=True
         Whether to add an unpenalised offset.
+    normalize_y : bool, default=True
+        Whether C and the parameters of the loss are in units of the target's spread, so that a
+        model of ``a y + b`` is that of y times a plus b; False is in those of the data.
     cv : int, splitter or iterable, default=5
         Folds, as in scikit-learn; a number means folds of consecutive samples.
     scoring : str, callable or None, default=None
@@ -115,6 +118,7 @@ class KernelRegressorCV(CrossValidated):
         degree: int = 3,
         coef0: float = 0.0,
         fit_intercept: bool = True,
+        normalize_y: bool = True,
         cv: Any = 5,
         scoring: Any = None,
         rule: str = "best",
@@ -137,6 +141,7 @@ class KernelRegressorCV(CrossValidated):
         self.degree = degree
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
+        self.normalize_y = normalize_y
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
