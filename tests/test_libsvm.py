@@ -26,7 +26,7 @@ from resolvent import (
 from resolvent.io import ModelFileError
 from resolvent.io.libsvm import looks_like_libsvm, read_libsvm, write_libsvm
 from resolvent.io.read import read
-from resolvent.svm import SVC, SVR, LinearSVC
+from resolvent.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
 from resolvent.tabular import TabularModel
 from resolvent.tabular.features import Features
 
@@ -61,6 +61,26 @@ def test_there_and_back(name, tmp_path):
     loaded = resolvent.load(tmp_path / "ours")
     assert_array_equal(loaded.estimator._scores(rows), model.estimator._scores(rows))
     assert not hasattr(loaded.estimator, "dual_gap_")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "machine"),
+    [
+        ("c_svc", "nu_svc", NuSVC),
+        ("epsilon_svr", "nu_svr", NuSVR),
+        ("epsilon_svr", "one_class", OneClassSVM),
+    ],
+)
+def test_other_types_have_the_same_format(old, new, machine, tmp_path):
+    path = next(path for path in DATA.glob("*.model") if old in path.read_text())
+    (tmp_path / "model").write_text(path.read_text().replace(old, new))
+    model = read_libsvm(tmp_path / "model")
+    assert type(model.estimator) is machine
+    rows = model.features(data(path.stem.split("-")[0]))
+    assert_array_equal(model.estimator._scores(rows), read_libsvm(path).estimator._scores(rows))
+    resolvent.save(model, tmp_path / "ours")
+    found = resolvent.load(tmp_path / "ours").estimator.predict(rows)
+    assert_array_equal(found, model.estimator.predict(rows))
 
 
 def test_our_optimum_is_libsvms():
@@ -149,7 +169,7 @@ def test_scaling_is_refused(tmp_path):
 
 
 DAMAGE = {
-    "nu": (b"c_svc", b"nu_svc", "svm_type nu_svc is not supported.*-s 0"),
+    "type": (b"c_svc", b"d_svc", "svm_type d_svc is not known; expected one of c_svc, nu_svc"),
     "kernel": (b"kernel_type rbf", b"kernel_type precomputed", "precomputed is not supported"),
     "no gamma": (b"gamma 0.20000000298023224\n", b"", "gamma is missing"),
     "gamma": (b"gamma 0.2", b"gamma -0.2", "gamma=-0.2"),

@@ -3,10 +3,11 @@
 import sklearn.svm as _theirs
 
 from resolvent.estimators.linear_svm import LinearSVC, LinearSVR
+from resolvent.estimators.nu import NuSVC, NuSVR
 from resolvent.estimators.one_class import OneClassSVM
 from resolvent.estimators.svm import SVC, SVR
 
-__all__ = ["SVC", "SVR", "LinearSVC", "LinearSVR", "OneClassSVM"]
+__all__ = ["SVC", "SVR", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"]
 
 # For code that asks isinstance(model, sklearn.svm.SVC), where scikit-learn's class allows it.
 for _name in __all__:

@@ -14,7 +14,7 @@ from resolvent import (
 )
 from resolvent.kernels import RBF, Constant, Matern, Polynomial
 from resolvent.losses import EpsilonInsensitive, Huber
-from resolvent.svm import SVC, SVR, LinearSVC, LinearSVR, OneClassSVM
+from resolvent.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 IRIS, SPECIES = IRIS[::3], SPECIES[::3]
@@ -52,6 +52,9 @@ CASES = {
     "LinearSVC": (LinearSVC(), IRIS, NAMES),
     "LinearSVC of two": (LinearSVC(multi_class="crammer_singer"), IRIS[TWO], SPECIES[TWO]),
     "LinearSVR": (LinearSVR(), BODY, DISEASE),
+    "NuSVC": (NuSVC(nu=0.2), IRIS, NAMES),
+    "NuSVC of two": (NuSVC(nu=0.2, kernel="linear"), csr_matrix(IRIS[TWO]), SPECIES[TWO]),
+    "NuSVR": (NuSVR(nu=0.2), BODY, DISEASE),
     "OneClassSVM": (OneClassSVM(nu=0.2), IRIS, None),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,13 @@ EXACT = 1e-11  # unless more than this of a target could be lost in rounding
 LARGEST_C = 1e10  # what C = inf is, in units of the mean of K's diagonal
 
 
+def formed_if_small(K: Gram, C: float, target: float) -> Gram:
+    """Form the matrix of a linear kernel of few samples, where that is exact enough."""
+    if K.factored and K.n <= SMALL and EPS * C * K.trace <= EXACT * target:
+        return as_gram(K.product(np.eye(K.n)))
+    return K
+
+
 class SupportVectorMachine(Machine):
     """What the machines with LIBSVM's parameters share."""
 
@@ -40,17 +47,26 @@ class SupportVectorMachine(Machine):
         return kernel, self._gram(data, kernel, "auto" if usual else f"{self.cache_size}MB")
 
     def _solve_support(
-        self, K: Gram, loss: Any, targets: np.ndarray, weight: np.ndarray, C: float
+        self,
+        K: Gram,
+        loss: Any,
+        targets: np.ndarray,
+        weight: np.ndarray,
+        C: float,
+        limits: Callable[[np.ndarray], tuple[Any, Any]],
     ) -> Fit:
-        """Solve all columns to `tol`."""
+        """Solve all columns to `tol`; `limits` are those of coefficients / C, for some targets."""
+
+        def accept(solution: Any, targets: np.ndarray, C: np.ndarray) -> bool:
+            return self._is_within_tol(solution, targets, C, limits)
+
         settings: dict[str, Any] = {
             "fit_intercept": True,
             "tol": min(self.tol, GAP),
             "max_iter": None if self.max_iter == -1 else self.max_iter,
         }
-        if K.factored and K.n <= SMALL and EPS * C * K.trace <= EXACT * np.abs(targets).max():
-            K = as_gram(K.product(np.eye(K.n)))
-        fit = self._solve(K, loss, targets, weight, C=C, accept=self._is_within_tol, **settings)
+        K = formed_if_small(K, C, float(np.abs(targets).max()))
+        fit = self._solve(K, loss, targets, weight, C=C, accept=accept, **settings)
         self.fit_status_ = int(self.status_ > Status.PRECISION_LIMIT)
         self._calibrate(K, C * weight, targets, settings)
         return fit
@@ -72,11 +88,9 @@ class SupportVectorMachine(Machine):
         """Return C; an infinite one as a number at which no coefficient is at its bound."""
         return LARGEST_C * K.n / K.trace if np.isposinf(self.C) else checked_C(self.C)
 
-    @abstractmethod
-    def _limits(self, targets: np.ndarray) -> tuple[Any, Any]:
-        """Return the least and the largest coefficients, in units of C, for some targets."""
-
-    def _is_within_tol(self, solution: Any, targets: np.ndarray, C: np.ndarray) -> bool:
+    def _is_within_tol(
+        self, solution: Any, targets: np.ndarray, C: np.ndarray, limits: Callable[..., Any]
+    ) -> bool:
         """Whether no optimality condition is violated by more than `tol`, in LIBSVM's measure.
 
         A coefficient that may grow asks for an offset of at least ``y - z``, one that may fall for
@@ -84,7 +98,7 @@ class SupportVectorMachine(Machine):
         """
         c, z = solution.coef, solution.fitted
         epsilon = getattr(self, "epsilon", 0.0)
-        lower, upper = self._limits(targets)
+        lower, upper = limits(targets)
         room = 1e-10 * C
         at_least = np.where(c < -room, epsilon, -epsilon) + targets - z
         at_most = np.where(c > room, -epsilon, epsilon) + targets - z

@@ -116,11 +116,12 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
             raise ValueError(f"nu={self.nu!r} must be a number above 0 and at most 1.")
         data = self._read_data(X, np.zeros(_num_samples(X)), sample_weight)
         kernel, K = self._kernel_matrix(data)
-        level = self._level()
+        level = max(1.0 - self.nu, 1e-6)
         mean = (1.0 - level) * data.weight
         scores = K.product(mean[None])[0]
         loss, weight = LOSSES["pinball"](level), data.weight[:, None]
-        fit = self._solve_support(K, loss, -scores[:, None], weight, 1.0)
+        limits = level - 1.0, level
+        fit = self._solve_support(K, loss, -scores[:, None], weight, 1.0, lambda _: limits)
         coef = fit.coef + mean[:, None]
         coef[coef <= 1e-12 * weight] = 0.0
         self.objective_ -= 0.5 * float(mean @ scores)
@@ -131,12 +132,6 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
     def _arrange(self) -> None:
         super()._arrange()
         self.offset_ = -self.intercept_
-
-    def _level(self) -> float:
-        return max(1.0 - self.nu, 1e-6)
-
-    def _limits(self, targets: np.ndarray) -> tuple[Any, Any]:
-        return self._level() - 1.0, self._level()
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Signed distance to the boundary, positive inside.

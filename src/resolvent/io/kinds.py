@@ -74,7 +74,9 @@ ESTIMATORS = {
     "LinearSVR": Kind("linear_svm", WEIGHTS, TUBES, True),
     "SVC": Kind("svm", EXPANSION | BY_CLASS, imported=True),
     "SVR": Kind("svm", EXPANSION, TUBES[:1], True, imported=True),
-    "OneClassSVM": Kind("one_class", EXPANSION),
+    "NuSVC": Kind("nu", EXPANSION | BY_CLASS, imported=True),
+    "NuSVR": Kind("nu", EXPANSION, TUBES[:1], True, imported=True),
+    "OneClassSVM": Kind("one_class", EXPANSION, imported=True),
 }
 
 

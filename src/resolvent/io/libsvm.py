@@ -13,6 +13,10 @@ from resolvent.estimators.classes import pairs
 from resolvent.estimators.classifier import MachineClassifier
 from resolvent.estimators.expansion import Expansion
 from resolvent.estimators.linear import LinearMachine
+from resolvent.estimators.nu import NuSVC, NuSVR
+from resolvent.estimators.one_class import OneClassSVM
+from resolvent.estimators.regressor import MachineRegressor
+from resolvent.estimators.svc import SupportVectorClassifier
 from resolvent.estimators.svm import SVC, SVR
 from resolvent.io.arrays import check_width
 from resolvent.io.atomic import write_atomically
@@ -30,6 +34,13 @@ KERNELS: dict[str, Any] = {
     "polynomial": Polynomial,
     "rbf": RBF,
     "sigmoid": Sigmoid,
+}
+MACHINES: dict[str, Any] = {
+    "c_svc": SVC,
+    "nu_svc": NuSVC,
+    "one_class": OneClassSVM,
+    "epsilon_svr": SVR,
+    "nu_svr": NuSVR,
 }
 PARAMETERS = {"linear": (), "polynomial": ("degree", "gamma", "coef0"), "rbf": ("gamma",)}
 PARAMETERS["sigmoid"] = ("gamma", "coef0")
@@ -50,7 +61,7 @@ def looks_like_libsvm(path: Any) -> bool:
 
 
 def read_libsvm(path: Any, n_features: int = 0) -> TabularModel:
-    """Read a model that svm-train wrote: C-SVC or epsilon-SVR.
+    """Read a model that svm-train wrote, of any of its five types.
 
     The classes are in the order of the file, so that ties among votes are decided as by
     svm-predict. Such a file has no certificate, and does not say C.
@@ -65,7 +76,7 @@ def read_libsvm(path: Any, n_features: int = 0) -> TabularModel:
     Returns
     -------
     TabularModel
-        Around an :class:`resolvent.svm.SVC` or :class:`resolvent.svm.SVR`.
+        Around an estimator of :mod:`resolvent.svm`.
     """
     source = str(path)
     content = Path(path).read_bytes()
@@ -74,24 +85,23 @@ def read_libsvm(path: Any, n_features: int = 0) -> TabularModel:
         raise ModelFileError(f"{source}: expected a line SV before the support vectors.")
     header = _header(head, source)
     kind = _word(header, "svm_type", source)
-    if kind not in ("c_svc", "epsilon_svr"):
+    if kind not in MACHINES:
         raise ModelFileError(
-            f"{source}: svm_type {kind} is not supported; c_svc and epsilon_svr are. Train again "
-            "with svm-train -s 0 or -s 3."
+            f"{source}: svm_type {kind} is not known; expected one of {', '.join(MACHINES)}."
         )
     kernel = _kernel(header, source)
-    is_classifier = kind == "c_svc"
+    model = MACHINES[kind]()
+    is_classifier = isinstance(model, SupportVectorClassifier)
     k = int(_numbers(header, "nr_class", source, 1)[0])
     if k < 2 or (not is_classifier and k != 2):
         raise ModelFileError(
-            f"{source}: nr_class is {k}; expected 2 or more, and 2 for regression."
+            f"{source}: nr_class is {k}; expected 2 or more, and 2 where there are no classes."
         )
     n = int(_numbers(header, "total_sv", source, 1)[0])
     if k * (k - 1) // 2 > len(content) or not 0 <= n <= len(content):
         raise ModelFileError(f"{source}: nr_class or total_sv is larger than the file.")
     rho = _numbers(header, "rho", source, k * (k - 1) // 2)
     coef, rows, base = _support(body, head.count(b"\n") + 3, k - 1, n, source, n_features)
-    model = SVC() if is_classifier else SVR()
     if is_classifier:
         labels = _numbers(header, "label", source, k).astype(int)
         counts = _numbers(header, "nr_sv", source, k).astype(int)
@@ -111,10 +121,10 @@ def read_libsvm(path: Any, n_features: int = 0) -> TabularModel:
     if is_classifier:
         model._arrange_pairs(codes)
     else:
-        epsilon = model._target_loss("epsilon_insensitive")
-        model._vector, model._loss = True, epsilon
-        model.n_support_ = np.array([n], dtype=np.int32)
-        model.dual_coef_, model.intercept_ = coef.T, -rho
+        if isinstance(model, MachineRegressor):
+            model._target_loss("epsilon_insensitive")
+            model._vector = True
+        model._arrange()
     return TabularModel(model, Features(rows.shape[1], base=base))
 
 
@@ -301,7 +311,8 @@ def _classifier_lines(
             f"LIBSVM's labels are whole numbers; this model's are {labels.tolist()[:4]}. Fit on "
             "data with numbers as labels."
         )
-    strategy = "ovo" if isinstance(model, SVC) else getattr(model, "multi_class", "ovr")
+    pairwise = isinstance(model, SupportVectorClassifier)
+    strategy = "ovo" if pairwise else getattr(model, "multi_class", "ovr")
     if k > 2 and (strategy != "ovo" or isinstance(model, LinearMachine)):
         raise ModelFileError(
             f"The model tells {k} classes apart one-vs-rest, LIBSVM one-vs-one. Fit with "

@@ -15,6 +15,7 @@ from resolvent.estimators.classifier import MachineClassifier
 from resolvent.estimators.expansion import Expansion
 from resolvent.estimators.linear import LinearMachine
 from resolvent.estimators.regressor import MachineRegressor
+from resolvent.estimators.svc import SupportVectorClassifier
 from resolvent.io.arrays import MOST_FEATURES, Array, Reader, rows_as_arrays
 from resolvent.io.errors import ModelFileError
 from resolvent.io.kinds import CERTIFICATE, ESTIMATORS, LABELS, check_loss_of, check_parameters
@@ -212,7 +213,11 @@ def _n_problems(model: Any, reader: Reader) -> int:
     k = len(model.classes_)
     if _couples_classes(model):
         return 1 if k == 2 and type(model).__name__ == "LinearSVC" else k
-    strategy = "ovo" if type(model).__name__ == "SVC" else getattr(model, "multi_class", "ovr")
+    strategy = (
+        "ovo"
+        if isinstance(model, SupportVectorClassifier)
+        else getattr(model, "multi_class", "ovr")
+    )
     return 1 if k == 2 else k * (k - 1) // 2 if strategy == "ovo" else k
 
 
@@ -254,7 +259,7 @@ def _restore_expansion(
     own = coef[support] if ridge else coef
     model._expansion = Expansion(kernel, rows, own, intercept, weights)
     match type(model).__name__:
-        case "SVC":
+        case "SVC" | "NuSVC":
             model.class_weight_, counts = arrays["class_weight"], arrays["n_support"]
             if counts.max() > len(coef) or counts.sum() != len(coef):
                 raise ModelFileError("The file is damaged: n_support does not add up.")
@@ -264,7 +269,7 @@ def _restore_expansion(
             )
             restore_support(model, kernel)
             model._arrange_pairs(np.repeat(np.arange(len(counts)), counts))
-        case "SVR" | "OneClassSVM":
+        case "SVR" | "NuSVR" | "OneClassSVM":
             restore_support(model, kernel)
             model._arrange()
         case "KernelRidge":
@@ -282,7 +287,7 @@ def _check_kernel(model: Any, kernel: Any) -> None:
 
 
 def restore_support(model: Any, kernel: Kernel | None) -> None:
-    """Set what SVC and SVR know of their kernel."""
+    """Set what machines with LIBSVM's parameters know of their kernel."""
     model._kernel = kernel
     model._gamma = getattr(kernel, "gamma", 0.0)
     model.shape_fit_ = (model._n_given, model.n_features_in_)
