@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,23 +13,13 @@ from numpy.typing import ArrayLike
 from resolvent._clock import Clock
 from resolvent._random import as_generator
 from resolvent._threads import one_blas_thread
-from resolvent.grams import RowGram
 from resolvent.kernels.base import is_number
 from resolvent.problem import Array, Problem, Record, Solution
-from resolvent.solvers.by_rows import takes_sweeps
-from resolvent.solvers.coordinate_descent import coordinate_descent
-from resolvent.solvers.fixed_point import fixed_point
-from resolvent.solvers.greedy import greedy
+from resolvent.solvers.choose import MAX_ITER, choose, facts_of, steps_of
 from resolvent.solvers.iterate import iterate, warn_of
-from resolvent.solvers.newton import (
-    is_smooth,
-    newton,
-    newton_is_affordable,
-    newton_is_cheap,
-    sweeps_before,
-)
 
-MAX_ITER = {"coordinate_descent": 10_000, "fixed_point": 100_000, "newton": 1000}
+logger = logging.getLogger("resolvent")
+SOLVERS = ("auto", *(name for name in MAX_ITER if name != "greedy"))
 
 
 def solve(
@@ -136,7 +128,7 @@ def solve(
     """
     clock = Clock(time_limit)
     problem = Problem(loss, K, y, C, sample_weight, fit_intercept)
-    _check_choice("solver", solver, ("auto", *MAX_ITER))
+    _check_choice("solver", solver, SOLVERS)
     _check_choice("stop", stop, ("gap", "step"))
     _check_choice("on_interrupt", on_interrupt, ("raise", "return"))
     _check_number("tol", tol, "0 solves to the limit of rounding")
@@ -146,40 +138,21 @@ def solve(
         raise TypeError(f"callback={callback!r} must be a function of a record, or None.")
     rng = None if random_state is None else as_generator(random_state)  # to be checked in any case
     named = rule if isinstance(rule, str) else "given"  # as an array or a function
-    is_greedy = named == "greedy"
-    if problem.couples and is_greedy:
-        raise ValueError(
-            f"rule='greedy' is for losses of one score, which {type(problem.loss).__name__} is "
-            "not: use solver='auto' and leave the rule at its default."
-        )
-    begin = "fixed_point" if problem.couples == "samples" else "coordinate_descent"
-    patient = False
-    if solver == "auto" and problem.couples:
-        finish = accelerate and stop == "gap" and newton_is_affordable(problem)
-        solver, patient = ("newton", not newton_is_cheap(problem)) if finish else (begin, False)
-    elif solver == "auto":
-        solver = begin
-        if named == "permuted":
-            has_rows = isinstance(problem.gram, RowGram)
-            is_greedy = has_rows and not takes_sweeps(problem)
-            if not has_rows and accelerate and stop == "gap" and newton_is_cheap(problem):
-                solver = "newton"
-                patient = sweeps_before(problem) > 0 and not is_smooth(problem)
+    plan = choose(facts_of(problem), solver, named, accelerate, stop)
     if max_iter is None:
-        max_iter = MAX_ITER["fixed_point" if is_greedy else begin if patient else solver]
+        max_iter = plan.max_iter
     elif not is_number(max_iter) or max_iter < 1 or int(max_iter) != max_iter:
         raise ValueError(f"max_iter={max_iter!r} must be a whole number, at least 1.")
-    if "fixed_point" in (solver, begin) and solver != "coordinate_descent":
-        steps = fixed_point(problem, alpha, accelerate)
-    elif is_greedy:
-        steps = greedy(problem, tol if stop == "gap" else 0.0, accelerate)
-    else:
-        # Before Newton steps a sweep is to visit all once, unless there may be no need of them.
-        shrink = accelerate and stop == "gap" and named == "permuted"
-        shrink = shrink and (solver != "newton" or patient)
-        steps = coordinate_descent(problem, rule, rng or as_generator(None), shrink)
-    if solver == "newton":
-        steps = newton(problem, steps, tol, patient)
+    logger.debug("%s: %s", type(problem.loss).__name__, plan)
+    steps = steps_of(
+        plan,
+        problem,
+        tol if stop == "gap" else 0.0,
+        rule=rule,
+        alpha=alpha,
+        accelerate=accelerate,
+        random_state=rng,
+    )
     with one_blas_thread():
         solution = iterate(
             problem,
@@ -190,10 +163,11 @@ def solve(
             max_iter=int(max_iter),
             clock=clock,
             accelerate=accelerate,
-            assist=solver != "newton",
+            assist=not plan.newton,
             callback=callback,
             on_interrupt=on_interrupt,
         )
+    solution = replace(solution, solver=plan.solver)
     if warn:
         warn_of(solution, tol, stop)
     return solution

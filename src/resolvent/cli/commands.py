@@ -349,8 +349,8 @@ def run_inspect(output: Output, path: Path) -> None:
         f"{closeness(proof['relative_gap'])}"
     )
     output.say(
-        f"{'status':<16} {proof['status']}: {proof['message']} {proof['iterations']} iterations, "
-        f"{proof['seconds']:.2f} s"
+        f"{'status':<16} {proof['status']}: {proof['message']} {proof['iterations']} iterations "
+        f"of {proof['solver'] or 'an unknown solver'}, {proof['seconds']:.2f} s"
     )
 
 

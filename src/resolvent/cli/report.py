@@ -207,8 +207,11 @@ def _data_summary(model: TabularModel, found: Evaluation, facts: dict[str, Any])
 
 
 def _settings(model: TabularModel) -> str:
-    shown = {"estimator": type(model.estimator).__name__}
+    shown: dict[str, Any] = {"estimator": type(model.estimator).__name__}
     if hasattr(model.estimator, "dual_gap_"):
         shown |= model.estimator.get_params(deep=False)
     shown.pop("verbose", None)
+    used = getattr(model.estimator, "solver_", "")
+    if shown.get("solver") == "auto" and used:
+        shown["solver"] = f"auto: {used}"
     return _table("Settings", shown)

@@ -109,6 +109,7 @@ def certificate(estimator: Any) -> dict[str, Any]:
         "gap": float(gap.max()),
         "relative_gap": float(relative.max()),
         "tol": tol,
+        "solver": estimator.solver_,
         "iterations": int(np.max(estimator.n_iter_)),
         "seconds": estimator.fit_time_,
     }

@@ -182,6 +182,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             )
         )
         self.status_ = max(s.status for s in solutions)
+        self.solver_ = ", ".join(sorted({s.solver for s in solutions}))
         self.history_ = [record for s in solutions for record in s.history]
         self.fit_time_ = seconds
 

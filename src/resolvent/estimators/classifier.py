@@ -251,6 +251,8 @@ class KernelClassifier(ProbabilityMixin, MachineClassifier, KernelMachine):
         Value of the objective.
     status_ : Status
         Why the solver stopped; the worst of several problems.
+    solver_ : str
+        The algorithm that was used, see :class:`resolvent.Solution`.
     n_iter_ : int or ndarray of shape (n_problems,)
         Number of iterations.
     history_ : list of Record

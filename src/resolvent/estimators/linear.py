@@ -82,6 +82,8 @@ class LinearClassifier(ProbabilityMixin, MachineClassifier, LinearMachine):
         Certificate, value of the objective and number of iterations.
     status_ : Status
         Why the solver stopped; the worst of several problems.
+    solver_ : str
+        The algorithm that was used, see :class:`resolvent.Solution`.
     history_ : list of Record
         Course of the fit.
     fit_time_ : float
@@ -201,6 +203,8 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
         Certificate, value of the objective and number of iterations.
     status_ : Status
         Why the solver stopped; the worst of several targets.
+    solver_ : str
+        The algorithm that was used, see :class:`resolvent.Solution`.
     history_ : list of Record
         Course of the fit.
     fit_time_ : float

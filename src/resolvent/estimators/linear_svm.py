@@ -86,7 +86,7 @@ class LinearSVC(SparseCoefMixin, MachineClassifier, LinearSupportVectorMachine):
         Weights.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Offsets.
-    dual_gap_, objective_, status_, n_iter_, history_, fit_time_
+    dual_gap_, objective_, status_, solver_, n_iter_, history_, fit_time_
         As in :class:`resolvent.LinearClassifier`.
 
     Examples
@@ -220,7 +220,7 @@ class LinearSVR(MachineRegressor, LinearSupportVectorMachine):
         Weights.
     intercept_ : ndarray of shape (1,)
         Offset.
-    dual_gap_, objective_, status_, n_iter_, history_, fit_time_
+    dual_gap_, objective_, status_, solver_, n_iter_, history_, fit_time_
         As in :class:`resolvent.LinearRegressor`.
 
     Examples

@@ -57,7 +57,7 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         As in :class:`resolvent.svm.SVR`.
     offset_ : ndarray of shape (1,)
         rho: ``decision_function = score_samples - offset_``.
-    dual_gap_, objective_, status_, n_iter_, history_, fit_time_
+    dual_gap_, objective_, status_, solver_, n_iter_, history_, fit_time_
         As in :class:`resolvent.KernelRegressor`; `history_` is that of the quantile regression.
 
     Examples

@@ -64,7 +64,7 @@ class KernelQuantileRegressor(MachineRegressor, KernelMachine):
     ----------
     support_, dual_coef_, intercept_, kernel_
         As in :class:`resolvent.KernelRegressor`, one row for each quantile.
-    dual_gap_, objective_, status_, n_iter_, history_, fit_time_
+    dual_gap_, objective_, status_, solver_, n_iter_, history_, fit_time_
         As in :class:`resolvent.KernelRegressor`; arrays of one for each quantile.
     target_unit_ : float
         The unit that C and the parameters of the loss were taken in, 1 if that of the data.

@@ -170,6 +170,8 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
         Value of the objective.
     status_ : Status
         Why the solver stopped; the worst of several targets.
+    solver_ : str
+        The algorithm that was used, see :class:`resolvent.Solution`.
     n_iter_ : int or ndarray of shape (n_targets,)
         Number of iterations.
     history_ : list of Record

@@ -55,7 +55,7 @@ class KernelRidge(MachineRegressor):
         Coefficients; zero for samples of weight zero.
     intercept_ : float or ndarray of shape (n_targets,)
         Offset; 0 without `fit_intercept`.
-    dual_gap_, objective_, status_, n_iter_, history_, fit_time_
+    dual_gap_, objective_, status_, solver_, n_iter_, history_, fit_time_
         As in :class:`resolvent.KernelRegressor`.
 
     Examples

@@ -88,7 +88,7 @@ class SVC(SupportVectorClassifier):
         Factors of C for the classes.
     fit_status_ : int
         0 if the tolerance was reached.
-    dual_gap_, objective_, status_, n_iter_, history_, fit_time_
+    dual_gap_, objective_, status_, solver_, n_iter_, history_, fit_time_
         As in :class:`resolvent.KernelClassifier`.
 
     Examples
@@ -218,7 +218,7 @@ class SVR(MachineRegressor, SupportVectorMachine):
         Weights, for the linear kernel.
     fit_status_ : int
         0 if the tolerance was reached.
-    dual_gap_, objective_, status_, n_iter_, history_, fit_time_
+    dual_gap_, objective_, status_, solver_, n_iter_, history_, fit_time_
         As in :class:`resolvent.KernelRegressor`.
 
     Examples

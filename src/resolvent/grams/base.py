@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from resolvent.grams.systems import EPS, Curvature, Direction, bordered, coupled_move, inverse
+
+if TYPE_CHECKING:
+    from resolvent.grams.rows import RowGram
 
 __all__ = ["CHUNK_WORK", "Chunk", "Gram"]
 
@@ -80,6 +83,11 @@ class Gram(ABC):
     scores_at_hand: bool = False
     factored: bool = False
     working_space: float = math.inf
+
+    @property
+    def rows(self) -> RowGram | None:
+        """Access to rows of K, where they are at hand or can be computed."""
+        return None
 
     @property
     def trace(self) -> float:

@@ -48,6 +48,10 @@ class RowGram(Gram):
     _part: int
 
     @property
+    def rows(self) -> RowGram:
+        return self
+
+    @property
     @abstractmethod
     def capacity(self) -> int:
         """How many rows can be at hand at a time."""

@@ -6,6 +6,7 @@ a fit of a loaded model starts from zero.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,7 @@ def extract(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         arrays |= _expansion_out(model)
     if hasattr(model, "dual_gap_"):  # a model from LIBSVM has no certificate
         header["status"], header["fit_time"] = model.status_.name, float(model.fit_time_)
+        header["solver"] = model.solver_
         arrays |= _certificate_out(model)
     return header, {name: np.ascontiguousarray(x) for name, x in arrays.items()}
 
@@ -299,13 +301,16 @@ def _restore_certificate(model: Machine, header: dict[str, Any], reader: Reader,
         raise ModelFileError(f"The file is damaged: its status is {str(status)[:40]!r}.")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise ModelFileError(f"The file is damaged: its fit_time is {str(seconds)[:40]!r}.")
+    solver = header.get("solver", "")  # older files do not say
+    if not isinstance(solver, str) or not re.fullmatch(r"[a-z_, ]{0,80}", solver):
+        raise ModelFileError(f"The file is damaged: its solver is {str(solver)[:40]!r}.")
     if _couples_classes(model):
         m = 1  # one problem for all columns
     reader.size("certificates", m)
     arrays = {key: reader.read(key, x) for key, x in CERTIFICATE.items()}
     gap, objective = arrays["certificate"]
     model._set_certificate(gap, objective, arrays["n_iter"])
-    model.status_, model.fit_time_ = Status[status], float(seconds)
+    model.status_, model.fit_time_, model.solver_ = Status[status], float(seconds), solver
     if hasattr(model, "n_support_"):
         model.fit_status_ = int(model.status_ > Status.PRECISION_LIMIT)
     times, values = arrays["history.times"], arrays["history.values"]

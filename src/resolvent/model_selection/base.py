@@ -190,6 +190,11 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
         return self._best().dual_gap_
 
     @property
+    def solver_(self) -> str:
+        """Algorithm of the last fit."""
+        return self._best().solver_
+
+    @property
     def status_(self) -> Status:
         """Why the search or the last fit stopped, whichever is worse."""
         check_is_fitted(self)

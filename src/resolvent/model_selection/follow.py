@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from resolvent._solve import solve
-from resolvent.grams import Gram, RowGram
+from resolvent.grams import Gram
 from resolvent.losses import as_loss
 from resolvent.model_selection.splitting import Splitting
 from resolvent.problem import Array, Problem, Status, sums, times_weight
 from resolvent.problem.certificate import relative_gaps
-from resolvent.solvers.by_rows import by_rows
+from resolvent.solvers.choose import choose, facts_of, steps_of
 from resolvent.solvers.iterate import Point, Steps
 
 TRIALS = 6  # ways to scale a solution to the next C
@@ -111,7 +111,7 @@ def together(splitting: Splitting, walkers: list[Coarse], C: float) -> list[Stag
 
 
 def _is_greedy(gram: Gram, settings: dict[str, Any]) -> bool:
-    return isinstance(gram, RowGram) and settings["solver"] == "auto"
+    return gram.rows is not None and settings["solver"] == "auto"
 
 
 class Walker(ABC):
@@ -206,7 +206,7 @@ class Coarse(Walker):
         gaps = np.full(problem.m, np.inf)
         most_blocks = self.settings["max_iter"] or np.inf
         largest = np.full(problem.m, np.inf)
-        steps = by_rows(problem, self.tol)(point)
+        steps = steps_of(choose(facts_of(problem)), problem, self.tol)(point)
         for blocks in range(MAX_BLOCKS):
             for j in point.running:
                 gaps[j] = self._gap(problem, point, j, C)

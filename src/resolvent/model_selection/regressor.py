@@ -85,7 +85,7 @@ class KernelRegressorCV(CrossValidated):
         rank; and "max_relative_gap", the largest duality gap among the folds.
     n_splits_ : int
         Number of folds.
-    dual_gap_, n_iter_
+    dual_gap_, n_iter_, solver_
         Those of `best_estimator_`.
     search_status_ : Status
         CONVERGED, or why the search ended early: CALLBACK, TIME_LIMIT or INTERRUPTED.

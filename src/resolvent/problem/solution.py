@@ -106,6 +106,8 @@ class Solution:
         For the linear kernel, the weights w of the columns of X (and, last, of a constant for a
         penalised offset): `fitted` is Xw + intercept, and `primal` the objective of these weights.
         ``X.T @ coef`` is the same but for the rounding of that sum, which is large where X is.
+    solver : str
+        The algorithm that was used: "greedy", "coordinate_descent", "fixed_point" or "newton".
 
     Examples
     --------
@@ -114,6 +116,8 @@ class Solution:
     >>> solution = solve("squared", np.eye(2), [1.0, 2.0])
     >>> solution.coef.round(6).tolist(), round(solution.primal, 6)
     ([0.5, 1.0], 1.25)
+    >>> solution.solver
+    'greedy'
     """
 
     coef: Array
@@ -126,3 +130,4 @@ class Solution:
     status: Status
     history: list[Record]
     weights: Any = None
+    solver: str = ""

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from resolvent.grams import RowGram
 from resolvent.grams.chunks import add_rows
 from resolvent.problem import Problem
 from resolvent.solvers import blocks
@@ -33,8 +32,13 @@ def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Calla
     With an offset the coordinates of a block move in pairs, so that sum(c) = 0 throughout. With
     `accelerate` all free coordinates move at once, by a Newton step, where blocks get on slowly.
     """
-    gram = problem.gram
-    if not isinstance(gram, RowGram):
+    if problem.couples:
+        raise ValueError(
+            f"rule='greedy' is for losses of one score, which {type(problem.loss).__name__} is "
+            "not: use solver='auto' and leave the rule at its default."
+        )
+    gram = problem.gram.rows
+    if gram is None:
         raise ValueError(
             "rule='greedy' needs rows of the kernel matrix, which the linear kernel does not form; "
             "use rule='permuted'."

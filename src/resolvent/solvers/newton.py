@@ -360,14 +360,3 @@ def is_smooth(problem: Problem) -> bool:
     sigma = SMOOTH * 10.0 * problem.n / max(problem.gram.trace, 1e-100)
     sums.proximal(problem.loss, y, C, nothing, nothing, sigma, coef, slopes)
     return bool(0.0 < slopes.max() < FLAT)
-
-
-def newton_is_affordable(problem: Problem) -> bool:
-    """Whether Newton steps can be taken, even if all coordinates are free."""
-    return problem.gram.linearised_cost(problem.n) / BLAS3 <= MAX_COST
-
-
-def newton_is_cheap(problem: Problem) -> bool:
-    """Whether a Newton step costs no more than twenty sweeps, even if all coordinates are free."""
-    gram = problem.gram
-    return gram.linearised_cost(problem.n) / BLAS3 <= 20.0 * gram.sweep_cost

@@ -1,4 +1,4 @@
-"""What "auto" takes where rows of K are at hand, and the bounds of coefficients out of balance."""
+"""Bounds of coefficients that do not sum to zero."""
 
 import numpy as np
 import pytest
@@ -15,23 +15,6 @@ def make(loss):
     rng = np.random.default_rng(4)
     X = rng.standard_normal((N, 3))
     return gram(X, "rbf", gamma=0.3), as_targets(loss, X[:, 0] + 0.5 * rng.standard_normal(N))
-
-
-def iterations(loss, C, **options):
-    K, y = make(loss)
-    return solve(loss, K, y, C, accelerate=False, tol=1e-4, **options).n_iter
-
-
-@pytest.mark.parametrize("loss", ["logistic", "poisson"])
-def test_sweeps_where_resolvents_are_costly_and_C_is_not_large(loss):
-    assert iterations(loss, 1.0) == iterations(loss, 1.0, solver="coordinate_descent")
-    assert iterations(loss, 1.0) != iterations(loss, 1.0, rule="greedy")
-
-
-def test_greedy_blocks_elsewhere():
-    for loss, C in (("hinge", 1.0), ("huber", 1.0), ("logistic", 2000.0)):
-        assert iterations(loss, C) == iterations(loss, C, rule="greedy")
-        assert iterations(loss, C) != iterations(loss, C, solver="coordinate_descent")
 
 
 @pytest.mark.parametrize("loss", LOSSES)
