@@ -16,7 +16,7 @@ from resolvent.grams.stacked import StackedGram
 from resolvent.grams.systems import Curvature, bordered
 from resolvent.kernels import RBF
 from resolvent.losses import LOSSES
-from resolvent.solvers import newton
+from resolvent.solvers import newton, sweeps
 from resolvent.solvers.coordinate_descent import REST, coordinate_descent
 from resolvent.solvers.iterate import Point
 
@@ -215,13 +215,13 @@ def test_shrinking_reaches_the_same_optimum(loss, fit_intercept):
 
 def test_rests_are_bounded(monkeypatch):
     problem = Problem("hinge", GRAMS["many columns"](), targets("hinge"), 0.5)
-    parts, sweep = [], problem.risk.sweep
+    parts, sweep = [], sweeps.sweep
 
-    def recorded(j, panel, states, coef, diagonal, offset, part, *rest):
+    def recorded(loss, panel, state, y, C, c, diagonal, offset, part, *rest):
         parts.append(part)
-        return sweep(j, panel, states, coef, diagonal, offset, part, *rest)
+        return sweep(loss, panel, state, y, C, c, diagonal, offset, part, *rest)
 
-    monkeypatch.setattr(problem.risk, "sweep", recorded)
+    monkeypatch.setattr(sweeps, "sweep", recorded)
     point = Point.at(problem, np.zeros((1, problem.n)))
     steps = coordinate_descent(problem, shrink=True)(point)
     for _ in range(40):
