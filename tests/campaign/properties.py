@@ -33,6 +33,7 @@ REFUSALS = (
     "gamma='scale' is ",
     "The scores are not numbers: scoring is not defined on these folds",
     "kernel.*(infinit|overflow|finite)",
+    "the diagonal of a positive semidefinite matrix is not negative",
     "needs solver|is for losses of one score",
 )
 

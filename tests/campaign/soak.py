@@ -15,8 +15,10 @@ import threading
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .build import fit, make_data
 from .draw import Case, draw
@@ -37,6 +39,12 @@ def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
+def dense(values: Any) -> np.ndarray:
+    """Return numbers, which may be a sparse array, as a plain array."""
+    values = values.toarray() if sparse.issparse(values) else values
+    return np.ascontiguousarray(values, dtype=float)
+
+
 def fingerprint(case: Case) -> str:
     """Digest of what a fit gives: numbers, or the sentence of a refusal."""
     with warnings.catch_warnings():
@@ -52,7 +60,7 @@ def fingerprint(case: Case) -> str:
     digest = hashlib.sha256()
     for name in ATTRIBUTES:
         if hasattr(fitted, name):
-            digest.update(np.ascontiguousarray(getattr(fitted, name), dtype=float).tobytes())
+            digest.update(dense(getattr(fitted, name)).tobytes())
     if hasattr(model, "cv_results_"):
         digest.update(model.cv_results_["mean_test_score"].tobytes())
     return digest.hexdigest()
