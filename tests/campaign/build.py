@@ -262,7 +262,7 @@ def make_estimator(case: Case, data: Data) -> Any:
         settings |= {key: case[key] for key in ("gamma", "degree", "coef0")}
     if name in ("SVC", "SVR"):
         if case["memory"] != "auto":
-            settings["cache_size"] = 1e-6 * memory_limit(case)
+            settings["cache_size"] = 1e-6 * (memory_limit(case) + 1)  # as it may be rounded down
         if name == "SVC":
             settings |= {"class_weight": case["class_weight"]}
         return getattr(svm, name)(**settings)

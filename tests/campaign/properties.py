@@ -34,6 +34,8 @@ REFUSALS = (
     "The scores are not numbers: scoring is not defined on these folds",
     "kernel.*(infinit|overflow|finite)",
     "the diagonal of a positive semidefinite matrix is not negative",
+    r"cv=\d+: fold \d+ has no sample of positive weight to be scored on",
+    r"Fold \d+ of cv learns from samples of one class only",
     "needs solver|is for losses of one score",
 )
 
@@ -99,10 +101,14 @@ def judge(error: Exception) -> Failure | None:
     return Failure("exception", "".join(traceback.format_exception(error)[-3:]))
 
 
+FEW = "The least populated class in y has only"  # scikit-learn's, of folds
+
+
 def of_warnings(seen: list[Any]) -> Iterator[Failure]:
     """Only the warning of a fit that stopped early is one of ours."""
     for warning in seen:
-        if not issubclass(warning.category, ConvergenceWarning):
+        few = str(warning.message).startswith(FEW)
+        if not few and not issubclass(warning.category, ConvergenceWarning):
             where = f"{warning.filename}:{warning.lineno}"
             yield Failure("warning", f"{warning.category.__name__}: {warning.message} ({where})")
             return
