@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from resolvent import Problem, Status, gram, solve
 from resolvent.grams import as_gram
 from resolvent.grams.stacked import StackedGram
-from resolvent.grams.systems import Curvature, bordered
+from resolvent.grams.systems import Curvature, bordered, inverse
 from resolvent.kernels import RBF
 from resolvent.losses import LOSSES
 from resolvent.solvers import newton, sweeps
@@ -197,6 +197,24 @@ def test_linearised_equation_of_coupled_losses(kind, size, free, balanced):
         np.testing.assert_allclose(reach @ totals, 0.0, atol=1e-7)
     else:
         assert np.all(move.intercept == 0.0)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_classes_that_are_nearly_certain(k):
+    """d - e^2 is the rounding of d here; rows in large units must not make the system indefinite."""
+    rng = np.random.default_rng(0)
+    K = StackedGram(gram(6e4 * rng.standard_normal((100, 4)), "linear"), k)
+    d = 1e12 * rng.uniform(1.0, 10.0, (100, 1)) * 10.0 ** -np.linspace(0.0, 30.0, k)
+    e = d / np.sqrt(d.sum(axis=1))[:, None]
+    system = K._normal_matrix(K.factor, Curvature(d.ravel(), 1e13, e.ravel(), k))
+    assert np.linalg.eigvalsh(system)[0] > 0.5
+
+
+def test_system_that_cannot_be_factorised_gives_nan_of_the_right_shape():
+    solve = inverse(np.array([[-1.0, 0.0], [0.0, 1.0]]))
+    for right in (np.ones(2), np.ones((2, 3))):
+        assert np.isnan(solve(right)).all()
+        assert solve(right).shape == right.shape
 
 
 # Shrinking

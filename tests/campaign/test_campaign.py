@@ -24,6 +24,10 @@ SEEDS = [
 # What a campaign found, as it was printed.
 FOUND = [
     {"kernel": "poly", "coef0": -0.5, "n": 1, "d": 1},  # a negative diagonal is refused
+    {
+        **{"estimator": "solve", "loss": "multinomial", "kernel": "linear", "gram": "linear"},
+        **{"n": 120, "d": 4, "target": "constant", "x_unit": 6e4},
+    },  # the system of a Newton step was indefinite, and this an error of shapes
 ]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from resolvent.grams.base import Chunk, Gram
 from resolvent.grams.linear import LinearGram
-from resolvent.grams.systems import Curvature, Direction, inverse, offset_move
+from resolvent.grams.systems import EPS, Curvature, Direction, inverse, offset_move
 
 MAX_SYSTEM = 3000  # unknowns of a Newton step: a matrix of their square is held several times
 
@@ -80,15 +80,22 @@ class StackedGram(Gram):
         return Direction(move, change, scores, shift if balanced else 0.0)
 
     def _normal_matrix(self, X: LinearGram, curvature: Curvature) -> np.ndarray:
-        """I + X'WX, with a block of rows and columns for each column of coefficients."""
+        """I + X'WX, with a block of rows and columns for each column of coefficients.
+
+        Of each sample W is diag(d) - ee'. Rows of it sum to d_p - e_p sum(e), as a rule to zero:
+        hence its diagonal as the sum of the others, none of whose terms cancel.
+        """
         weight, _, bend, _ = curvature
         assert bend is not None
         d, e = weight.reshape(-1, self.k), bend.reshape(-1, self.k)
+        sums = d - e * e.sum(axis=1)[:, None]
+        sums[sums <= 4 * self.k * EPS * d] = 0.0
         result = np.empty((self.k, X.columns, self.k, X.columns))
         for p in range(self.k):
-            for q in range(p + 1):
+            others = np.delete(e, p, axis=1).sum(axis=1)
+            result[p, :, p] = X.squares(sums[:, p] + e[:, p] * others)
+            for q in range(p):
                 block = -X.squares(e[:, p] * e[:, q])
-                block += X.squares(d[:, p]) if p == q else 0.0
                 result[p, :, q], result[q, :, p] = block, block.T
         system = result.reshape(self.k * X.columns, -1)
         system[np.diag_indices_from(system)] += 1.0

@@ -80,7 +80,7 @@ def inverse(system: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         except LinAlgError:
             extra = max(100.0 * extra, 4 * EPS)
             if not extra < 1.0:
-                return lambda right: np.full(len(right), np.nan)
+                return lambda right: np.full(np.shape(right), np.nan)
 
     def once(right: np.ndarray) -> np.ndarray:
         x: np.ndarray = cho_solve(factor, (scale * right.T).T, check_finite=False)
