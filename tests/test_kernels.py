@@ -107,6 +107,15 @@ def test_far_from_the_origin_in_single_precision(name):
     np.testing.assert_allclose(kernel(A, B), want, atol=3e-6)
 
 
+@pytest.mark.parametrize("kernel", [RBF(30.0), Matern(1.5, 0.1), Matern(2.5, 0.1)])
+def test_samples_that_are_the_same_in_large_units(kernel):
+    """Whichever rows of K are computed together, no more of it may be rounding than of others."""
+    X = 1e3 * np.random.default_rng(0).standard_normal((4, 30))[np.arange(15) % 4]
+    points = Points(X)
+    some = kernel.evaluate(points.take(slice(0, 3)), points)
+    np.testing.assert_allclose(some, np.equal.outer(np.arange(3), np.arange(15) % 4), atol=1e-10)
+
+
 def test_far_from_the_origin_in_double_precision_computed_in_single():
     A, _ = data()
     points = Points(A + 1e4, dtype="float32")

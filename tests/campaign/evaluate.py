@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from resolvent import kernels
-from resolvent.kernels.points import TOLERANCE
+from resolvent.kernels.points import TOLERANCE, TOLERANCE_IN_DOUBLE
 
 LONG = np.longdouble
 EPS = float(np.finfo(float).eps)
@@ -174,7 +174,10 @@ def _of_distance(kernel: Any, x: np.ndarray, norms: np.ndarray, u: float) -> Ent
     if getattr(kernel, "nu", 1.5) == 0.5:
         lost = np.sqrt(lost)
     # Where more would be lost the library computes in a higher precision.
-    return _entries(K, np.minimum(lost, TOLERANCE) + u * (1 + scale * square) * K)
+    most = TOLERANCE_IN_DOUBLE if u < np.finfo(np.float32).eps else TOLERANCE
+    if getattr(kernel, "nu", 1.5) == 0.5:
+        most = TOLERANCE
+    return _entries(K, np.minimum(lost, most) + u * (1 + scale * square) * K)
 
 
 # ---- objectives -----------------------------------------------------------------------------

@@ -18,6 +18,9 @@ __all__ = ["Points", "as_dense", "as_rows", "check_dtype", "deliver", "split", "
 # |a|^2 + |b|^2 - 2 a'b loses about `eps * (|a|^2 + |b|^2)`. A kernel function of that distance is
 # off by as much, so where the loss would exceed this bound the next higher precision is used.
 TOLERANCE = 1e-5
+# And this, where results are in double precision. Coefficients of samples that are the same may be
+# as large as C, with opposite signs, so that errors of K between them count times C^2.
+TOLERANCE_IN_DOUBLE = 1e-10
 
 # Entries of a temporary: what makes passes over data bounded in memory and in time.
 PIECE = 1 << 22
@@ -290,9 +293,9 @@ class Points:
         scale : float
             Factor, not zero.
         tol : float
-            Absolute error of a function of the result that may come from cancellation. Single
-            precision gives way to double precision, and that to a sum of squared differences, for
-            the rows where a bound on the error is above.
+            Absolute error of a function of the result that may come from cancellation; in float64
+            at most 1e-10. Single precision gives way to double precision, and that to a sum of
+            squared differences, for the rows where a bound on the error is above.
         out : ndarray of shape (len(self), len(other)), optional
             Where to write the result.
 
@@ -309,6 +312,8 @@ class Points:
             result += other.sq_norms
             result *= scale
             return deliver(result, self.dtype, out)
+        if self.dtype == np.float64:
+            tol = min(tol, TOLERANCE_IN_DOUBLE)
         far = self._far(self._lifted, scale, tol)
         count = np.count_nonzero(far)
         if 2 * count > len(far):  # most of them: then all
