@@ -201,7 +201,7 @@ def test_linearised_equation_of_coupled_losses(kind, size, free, balanced):
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_classes_that_are_nearly_certain(k):
-    """d - e^2 is the rounding of d here; rows in large units must not make the system indefinite."""
+    """d - e^2 is rounding of d here, and must not make the system of large rows indefinite."""
     rng = np.random.default_rng(0)
     K = StackedGram(gram(6e4 * rng.standard_normal((100, 4)), "linear"), k)
     d = 1e12 * rng.uniform(1.0, 10.0, (100, 1)) * 10.0 ** -np.linspace(0.0, 30.0, k)
