@@ -18,9 +18,7 @@ from tests.campaign.soak import fingerprint
 
 # Losses that other tests compile too; the rest is for `make campaign`.
 COMPILED = ("hinge", "squared", "logistic", "absolute", "huber", "pinball", "squared_hinge")
-SEEDS = [
-    seed for seed in range(120) if draw(seed)["loss"] in COMPILED and draw(seed)["n"] <= 60
-]
+SEEDS = [seed for seed in range(120) if draw(seed)["loss"] in COMPILED and draw(seed)["n"] <= 60]
 # What a campaign found, as it was printed.
 FOUND = [
     {"kernel": "poly", "coef0": -0.5, "n": 1, "d": 1},  # a negative diagonal is refused
