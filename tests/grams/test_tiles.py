@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from resolvent.estimators import _expansion
+from resolvent.estimators import expansion
 from resolvent.grams import gram
 from resolvent.grams import rows as rows_module
 from resolvent.kernels import RBF, Points
@@ -44,8 +44,8 @@ def test_rows_are_those_of_the_matrix():
 @pytest.mark.parametrize("width", [3, WIDTH])
 def test_predictions_by_tiles(width, n, monkeypatch):
     for name in ("TILE", "WIDE_TILE"):
-        monkeypatch.setattr(_expansion, name, (10, 7))
+        monkeypatch.setattr(expansion, name, (10, 7))
     X, new, kernel = wide(30, width), wide(n, width), RBF(1.0 / width)
     coef = np.random.default_rng(1).standard_normal((30, 2))
-    scores = _expansion.Expansion(kernel, X, coef, np.array([0.5, -1.0]))(new)
+    scores = expansion.Expansion(kernel, X, coef, np.array([0.5, -1.0]))(new)
     np.testing.assert_allclose(scores, kernel(new, X) @ coef + [0.5, -1.0], atol=1e-5)
