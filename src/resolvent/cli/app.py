@@ -146,6 +146,10 @@ Coef0Option = Annotated[float, _option(MACHINE, "--coef0", "-r", help="Of poly a
 ClassWeightOption = Annotated[
     str | None, _option(MACHINE, "--class-weight", help="balanced, or LABEL=WEIGHT,...")
 ]
+RankOption = Annotated[
+    int | None,
+    _option(MACHINE, "--rank", min=1, help="Landmarks of a low-rank fit; default: exact."),
+]
 MulticlassOption = Annotated[
     Multiclass, _option(MACHINE, "--multiclass", help="One-vs-rest, or one-vs-one as in LIBSVM.")
 ]
@@ -236,6 +240,7 @@ def fit(
     coef0: Coef0Option = 0.0,
     class_weight: ClassWeightOption = None,
     multiclass: MulticlassOption = Multiclass.ovr,
+    rank: RankOption = None,
     intercept: InterceptOption = True,
     tol: TolOption = 1e-5,
     max_iter: MaxIterOption = None,

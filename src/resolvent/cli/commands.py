@@ -217,14 +217,14 @@ def finish(
         "result", **facts["certificate"], support_vectors=facts["support_vectors"],
         scores=found.scores, model=str(path),
     )  # fmt: skip
-    relative, tol = proof["relative_gap"], proof["tol"]
+    tol = proof["tol"]
     took = f"{proof['iterations']} iterations, {proof['seconds']:.2f} s"
     if proof["solved"]:
-        output.say(f"Solved in {took}: objective {proof['objective']:.7g}, {closeness(relative)}")
+        output.say(f"Solved in {took}: objective {proof['objective']:.7g}, {closeness(proof)}")
     else:
         why = "Interrupted" if interrupted else proof["message"].rstrip(".")
         output.say(
-            f"{why}, after {took}: objective {proof['objective']:.7g}, {closeness(relative)}; "
+            f"{why}, after {took}: objective {proof['objective']:.7g}, {closeness(proof)}; "
             f"asked for was {tol:.1e}"
         )
     if facts["support_vectors"] is not None:
@@ -344,10 +344,7 @@ def run_inspect(output: Output, path: Path) -> None:
     if proof is None:
         output.say(f"{'certificate':<16} none: the model comes from LIBSVM")
         return
-    output.say(
-        f"{'certificate':<16} objective {proof['objective']:.7g}, "
-        f"{closeness(proof['relative_gap'])}"
-    )
+    output.say(f"{'certificate':<16} objective {proof['objective']:.7g}, {closeness(proof)}")
     output.say(
         f"{'status':<16} {proof['status']}: {proof['message']} {proof['iterations']} iterations "
         f"of {proof['solver'] or 'an unknown solver'}, {proof['seconds']:.2f} s"

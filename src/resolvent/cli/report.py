@@ -122,7 +122,7 @@ def _verdict(proof: dict[str, Any]) -> str:
             '<div class="verdict open"><b>No certificate.</b> The model comes from LIBSVM, whose '
             "files do not say how close to the optimum they are.</div>"
         )
-    bound = closeness(proof["relative_gap"])
+    bound = closeness(proof)
     asked = f"asked for was {proof['tol']:g}"
     if proof["solved"]:
         return f'<div class="verdict"><b>Solved.</b> The objective is {bound}; {asked}.</div>'

@@ -101,6 +101,9 @@ def certificate(estimator: Any) -> dict[str, Any]:
     status = estimator.status_
     tol = estimator.tol
     solved = status <= Status.STEP or (status == Status.PRECISION_LIMIT and tol == 0)
+    rank = getattr(estimator, "rank_", None)
+    if rank is not None:  # whoever gives a rank asks for the best model of that rank
+        solved = status <= Status.RANK_LIMIT
     return {
         "status": status.name,
         "message": status.message,
@@ -112,16 +115,35 @@ def certificate(estimator: Any) -> dict[str, Any]:
         "solver": estimator.solver_,
         "iterations": int(np.max(estimator.n_iter_)),
         "seconds": estimator.fit_time_,
+        "rank": rank,
+        "method": getattr(estimator, "certificate_", "exact"),
     }
 
 
-def closeness(relative_gap: float) -> str:
-    """Say what a relative gap proves."""
+def closeness(proof: dict[str, Any]) -> str:
+    """Say what a relative gap proves, and of which problem."""
+    relative_gap, rank = proof["relative_gap"], proof["rank"]
+    if rank is not None:
+        return _closeness_at(rank, relative_gap, proof["method"])
     if relative_gap <= 10 * EPS:
         return "proved to be the optimum up to rounding"
     if not np.isfinite(relative_gap):
         return "with no bound known on how far it is from the optimum"
     return f"proved to be within {relative_gap:.1e} of the optimum (relative)"
+
+
+def _closeness_at(rank: int, relative_gap: float, method: str) -> str:
+    """Say what the gap of a low-rank fit proves."""
+    if method == "subspace":
+        return (
+            f"proved to be within {relative_gap:.1e} of the optimum of rank {rank} (relative); how "
+            "far that is from the optimum of the exact machine was not computed"
+        )
+    chance = " with probability 0.999" if method == "sampled" else ""
+    return (
+        f"of rank {rank}, proved{chance} to be within {relative_gap:.1e} of the optimum of the "
+        "exact machine (relative)"
+    )
 
 
 def loss_name(loss: Any) -> str:

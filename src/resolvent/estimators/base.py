@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -13,10 +14,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from resolvent._frames import refuse_what_is_no_number
+from resolvent.approximation.certificate import check_certificate
+from resolvent.approximation.fitting import LowRank, LowRankFit, solve_low_rank
 from resolvent.estimators.compat import CallbackSupportMixin, FitProgress
 from resolvent.estimators.expansion import Expansion, as_samples, take_rows
 from resolvent.fitting import Fit, solve_columns
 from resolvent.grams import Gram, gram
+from resolvent.grams.nystroem import checked_rank
+from resolvent.grams.values import values_of
 from resolvent.kernels import FunctionKernel, Kernel, make_kernel
 from resolvent.problem import Record, Solution
 from resolvent.problem.certificate import relative_gaps
@@ -145,12 +150,13 @@ class Machine(CallbackSupportMixin, BaseEstimator):
 
     def _solve(
         self,
-        K: Gram,
+        K: Any,
         losses: Any,
         targets: np.ndarray,
         weights: np.ndarray,
+        by: Callable[..., Any] = solve_columns,
         **settings: Any,
-    ) -> Fit:
+    ) -> Any:
         """Solve for all columns of `targets`; set the attributes that describe the fit."""
         progress = FitProgress(self)
 
@@ -158,7 +164,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             self._log(record)
             return progress.report()
 
-        fit = solve_columns(K, losses, targets, weights, report=report, **settings)
+        fit = by(K, losses, targets, weights, report=report, **settings)
         progress.end()
         self._describe(fit.solutions, fit.seconds)
         return fit
@@ -245,14 +251,60 @@ class KernelMachine(Machine):
         """Fit all columns of targets on one kernel and keep the expansion."""
         losses, targets, weight = self._columns(data, data.weight)
         kernel = self._make_kernel(data)
-        C, K = checked_C(self.C), self._gram(data, kernel, self.memory_limit)
-        fit = self._solve(K, losses, targets, weight, C=C, **self._settings())
+        settings = {"C": checked_C(self.C), **self._settings()}
+        if self.rank is None and isinstance(self.landmarks, str):
+            K = self._gram(data, kernel, self.memory_limit)
+            fit = self._solve(K, losses, targets, weight, **settings)
+            self._expand(data, kernel, fit)
+            self._set_rank(None, None, "exact", np.zeros(np.size(self.dual_gap_)))
+        else:
+            what = self._low_rank(data, kernel)
+            fit = self._solve(what, losses, targets, weight, by=solve_low_rank, **settings)
+            self._expand_landmarks(data, kernel, fit)
         self.kernel_ = kernel
         self._coef = fit.coef  # for a warm start
-        self._expand(data, kernel, fit)
         self.dual_coef_ = self._expansion.coef.T
         self.intercept_ = self._expansion.intercept
         return self
+
+    def _low_rank(self, data: Data, kernel: Kernel | None) -> LowRank:
+        """Gather what is asked of a low-rank fit, and refuse it here where that is nothing."""
+        check_certificate(self.certificate)
+        return LowRank(
+            values_of(data.X, kernel),
+            None if self.rank is None else checked_rank(self.rank),
+            self.landmarks,
+            self.certificate,
+            self.memory_limit,
+            self._log_certificate,
+        )
+
+    def _expand_landmarks(self, data: Data, kernel: Kernel | None, fit: LowRankFit) -> None:
+        """Keep the landmarks and their coefficients, which are the model."""
+        K, bounds = fit.gram, fit.certificate
+        inside = K.landmarks
+        if inside[0] >= 0:
+            self.support_ = data.kept[inside]
+            rows = self.support_ if kernel is None else take_rows(data.X, inside)
+        else:  # given as rows
+            self.support_, rows = inside, K.points.values
+        self._expansion = Expansion(kernel, rows, K.expansion(fit.weights.T), fit.intercept)
+        self._set_rank(K.rank, self.support_, bounds.method, bounds.approximation)
+
+    def _set_rank(
+        self, rank: int | None, landmarks: Any, certificate: str, approximation: np.ndarray
+    ) -> None:
+        """Set the attributes that say what a rank costs; None and zeros for an exact fit."""
+        self.rank_, self.landmarks_, self.certificate_ = rank, landmarks, certificate
+        of_solver = np.atleast_1d(self.dual_gap_) - np.nan_to_num(approximation)
+        self.optimization_gap_, self.approximation_gap_ = (
+            gaps[0].item() if len(gaps) == 1 else gaps for gaps in (of_solver, approximation)
+        )
+
+    def _log_certificate(self, share: float) -> None:
+        """Say now and then how far the certificate of the original problem is."""
+        if getattr(self, "verbose", 0) and share >= 0.0:
+            logger.info("%s: certificate, %.0f%% of the kernel", type(self).__name__, 100 * share)
 
 
 def checked_C(C: Any) -> float:

@@ -223,8 +223,19 @@ class KernelClassifier(ProbabilityMixin, MachineClassifier, KernelMachine):
     time_limit : float or None, default=None
         Seconds after which the best model so far is kept.
     memory_limit : int or str, default="auto"
-        Bytes, or a string like "2GB", for rows of the kernel matrix; "auto" is a quarter of what is
-        free.
+        Bytes, or a string like "2GB", for rows of the kernel matrix, or features; "auto" is a
+        quarter of what is free.
+    rank : int or None, default=None
+        Number of landmarks of a low-rank fit: the function is sought among those that they span,
+        and `dual_gap_` says how far it is from the optimum over all functions. None fits exactly.
+    landmarks : {"rpcholesky", "uniform"}, indices or rows, default="rpcholesky"
+        How landmarks are chosen (see :func:`resolvent.gram`), or themselves; then `rank` is their
+        number.
+    certificate : {"auto", "exact", "sampled", "subspace"}, default="auto"
+        How `dual_gap_` of a low-rank fit is found: from all pairs of support vectors, from a
+        sample of them (then it holds with probability 0.999), or "subspace": not at all, and
+        `dual_gap_` is that of the low-rank problem. "auto" samples where all pairs would take
+        several times as long as the features.
     warm_start : bool, default=False
         Whether to start from the last solution, also after a time limit or Ctrl-C.
     random_state : int, RandomState or None, default=None
@@ -259,6 +270,18 @@ class KernelClassifier(ProbabilityMixin, MachineClassifier, KernelMachine):
         Course of the fit.
     fit_time_ : float
         Seconds.
+    rank_ : int or None
+        Landmarks that the model is of; None of an exact fit.
+    landmarks_ : ndarray of shape (rank_,) or None
+        Their indices, -1 of those given as rows. They are the model: `support_` is the same, and
+        `dual_coef_` are their coefficients.
+    optimization_gap_, approximation_gap_ : float or ndarray
+        The parts of `dual_gap_`: that of the low-rank problem, and what the rank may cost, NaN
+        where it was not computed. Each score, offset aside, is within ``sqrt(2 dual_gap_ k(x, x))``
+        of that of the exact machine.
+    certificate_ : str
+        How the gap was found: "exact", "sampled", "subspace", or "incomplete" where a time limit or
+        Ctrl-C ended it.
 
     See Also
     --------
@@ -293,6 +316,9 @@ class KernelClassifier(ProbabilityMixin, MachineClassifier, KernelMachine):
         max_iter: int | None = None,
         time_limit: float | None = None,
         memory_limit: Any = "auto",
+        rank: int | None = None,
+        landmarks: Any = "rpcholesky",
+        certificate: str = "auto",
         warm_start: bool = False,
         random_state: Any = None,
         verbose: int = 0,
@@ -311,6 +337,9 @@ class KernelClassifier(ProbabilityMixin, MachineClassifier, KernelMachine):
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.memory_limit = memory_limit
+        self.rank = rank
+        self.landmarks = landmarks
+        self.certificate = certificate
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose

@@ -52,7 +52,9 @@ class KernelQuantileRegressor(MachineRegressor, KernelMachine):
     time_limit : float or None, default=None
         Seconds for each quantile after which the best model so far is kept.
     memory_limit : int or str, default="auto"
-        Bytes, or a string like "2GB", for rows of the kernel matrix.
+        Bytes, or a string like "2GB", for rows of the kernel matrix, or features.
+    rank, landmarks, certificate
+        Of a low-rank fit, as in :class:`resolvent.KernelRegressor`.
     warm_start : bool, default=False
         Whether to start from the last solution.
     random_state : int, RandomState or None, default=None
@@ -68,6 +70,8 @@ class KernelQuantileRegressor(MachineRegressor, KernelMachine):
         As in :class:`resolvent.KernelRegressor`; arrays of one for each quantile.
     target_unit_ : float
         The unit that C and the parameters of the loss were taken in, 1 if that of the data.
+    rank_, landmarks_, certificate_, optimization_gap_, approximation_gap_
+        Of a low-rank fit, as in :class:`resolvent.KernelRegressor`.
 
     Examples
     --------
@@ -99,6 +103,9 @@ class KernelQuantileRegressor(MachineRegressor, KernelMachine):
         max_iter: int | None = None,
         time_limit: float | None = None,
         memory_limit: Any = "auto",
+        rank: int | None = None,
+        landmarks: Any = "rpcholesky",
+        certificate: str = "auto",
         warm_start: bool = False,
         random_state: Any = None,
         verbose: int = 0,
@@ -117,6 +124,9 @@ class KernelQuantileRegressor(MachineRegressor, KernelMachine):
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.memory_limit = memory_limit
+        self.rank = rank
+        self.landmarks = landmarks
+        self.certificate = certificate
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose

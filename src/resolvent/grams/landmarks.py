@@ -9,8 +9,9 @@ from scipy.linalg import solve_triangular
 
 from resolvent.grams.values import IsOver, Values
 
-__all__ = ["choose_landmarks", "rpcholesky", "weighted"]
+__all__ = ["LANDMARKS", "choose_landmarks", "read_landmarks", "rpcholesky", "weighted"]
 
+LANDMARKS = ("rpcholesky", "uniform")
 SUBSAMPLE = 15  # rows, for each landmark, among which they are sought
 BLOCKS = 10  # in which they are proposed
 LEAST_BLOCK = 8
@@ -107,7 +108,7 @@ def weighted(chance: np.ndarray, count: int, rng: np.random.Generator) -> np.nda
 def read_landmarks(landmarks: Any, n: int) -> tuple[str, Any]:
     """Tell a method, indices and rows apart: the kind, and what was given."""
     if isinstance(landmarks, str):
-        if landmarks not in ("rpcholesky", "uniform"):
+        if landmarks not in LANDMARKS:
             raise ValueError(
                 f"landmarks={landmarks!r} is unknown; choose 'rpcholesky' or 'uniform', or give "
                 "indices of samples, or the landmarks themselves as rows."

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from resolvent.approximation.certificate import CERTIFICATES
 from resolvent.estimators.classes import STRATEGIES
 from resolvent.estimators.quantile import KINDS
+from resolvent.grams.landmarks import LANDMARKS
 from resolvent.io.arrays import INTEGERS, Array
 from resolvent.io.errors import ModelFileError
 from resolvent.kernels import KERNELS, Kernel
@@ -26,6 +28,8 @@ EXPANSION = {
     "intercept": Array(("problems",)),
     "support": Array(("support",), INTEGERS, least=0, below="samples"),
 }
+# Landmarks of a low-rank fit need not be samples: then their indices are -1.
+MODEL = EXPANSION | {"support": Array(("support",), INTEGERS, least=-1, below="samples")}
 WEIGHTS = {"coef": Array(("problems", "features")), "intercept": Array(("problems",))}
 BY_CLASS = {
     "class_weight": Array(("classes",), least=0),
@@ -61,9 +65,9 @@ class Kind(NamedTuple):
 
 # The closed table: a file names one of these, and nothing else is ever imported for it.
 ESTIMATORS = {
-    "KernelClassifier": Kind("classifier", EXPANSION, FOR_LABELS),
-    "KernelRegressor": Kind("regressor", EXPANSION, FOR_NUMBERS, True),
-    "KernelQuantileRegressor": Kind("quantile", EXPANSION),
+    "KernelClassifier": Kind("classifier", MODEL, FOR_LABELS),
+    "KernelRegressor": Kind("regressor", MODEL, FOR_NUMBERS, True),
+    "KernelQuantileRegressor": Kind("quantile", MODEL),
     # As many coefficients as samples, so that the file itself bounds what is allocated for them.
     "KernelRidge": Kind(
         "ridge", EXPANSION | {"coef": Array(("samples", "problems"))}, ("squared",), True
@@ -105,6 +109,10 @@ def _is_kernel(value: Any) -> bool:
     )
 
 
+def _is_landmarks(value: Any) -> bool:
+    return isinstance(value, list) or value in LANDMARKS
+
+
 def _one_of(*words: str) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, str) and value in words
 
@@ -117,6 +125,8 @@ PARAMETERS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("alpha", "quantile"), is_numbers),
     "kernel": _is_kernel,
     "class_weight": _is_weights,
+    "landmarks": _is_landmarks,
+    "certificate": _one_of(*CERTIFICATES),
     "multi_class": _one_of(*STRATEGIES, "crammer_singer"),
     "decision_function_shape": _one_of(*STRATEGIES),
     "kind": _one_of(*KINDS),

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from resolvent.estimators.base import Machine
+from resolvent.approximation.certificate import CERTIFICATES
+from resolvent.estimators.base import KernelMachine, Machine
 from resolvent.estimators.classifier import MachineClassifier
 from resolvent.estimators.expansion import Expansion
 from resolvent.estimators.linear import LinearMachine
@@ -63,6 +64,9 @@ def extract(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         header["status"], header["fit_time"] = model.status_.name, float(model.fit_time_)
         header["solver"] = model.solver_
         arrays |= _certificate_out(model)
+    if getattr(model, "rank_", None) is not None:
+        header["certificate"] = model.certificate_
+        arrays["approximation"] = np.atleast_1d(model.approximation_gap_)
     return header, {name: np.ascontiguousarray(x) for name, x in arrays.items()}
 
 
@@ -148,6 +152,8 @@ def restore(header: dict[str, Any], reader: Reader) -> Any:
         _restore_expansion(model, header, reader, arrays)
     if not imported:
         _restore_certificate(model, header, reader, m)
+    if isinstance(model, KernelMachine):
+        _restore_rank(model, header, reader)
     return model
 
 
@@ -246,6 +252,8 @@ def _restore_expansion(
         raise ModelFileError("The file is damaged: its precomputed kernel was not square.")
     coef, intercept = arrays["coef"], arrays["intercept"]
     support: Any = arrays.get("support")
+    if kernel is None and support is not None and (support < 0).any():
+        raise ModelFileError("The file is damaged: landmarks are not columns of its matrix.")
     if support is not None:
         model.support_ = support
     elif kernel is None:
@@ -293,6 +301,18 @@ def restore_support(model: Any, kernel: Kernel | None) -> None:
     model._kernel = kernel
     model._gamma = getattr(kernel, "gamma", 0.0)
     model.shape_fit_ = (model._n_given, model.n_features_in_)
+
+
+def _restore_rank(model: KernelMachine, header: dict[str, Any], reader: Reader) -> None:
+    """Set what a low-rank fit was certified by; files of exact fits, and older ones, have none."""
+    method = header.get("certificate")
+    if method is None:
+        model._set_rank(None, None, "exact", np.zeros(np.size(model.dual_gap_)))
+        return
+    if method not in (*CERTIFICATES, "incomplete"):
+        raise ModelFileError(f"The file is damaged: its certificate is {str(method)[:40]!r}.")
+    found = reader.read("approximation", Array(("certificates",), finite=False))
+    model._set_rank(len(model.support_), model.support_, method, found)
 
 
 def _restore_certificate(model: Machine, header: dict[str, Any], reader: Reader, m: int) -> None:

@@ -25,12 +25,14 @@ class Status(IntEnum):
     CONVERGED = 0
     STEP = 1
     PRECISION_LIMIT = 2
-    CALLBACK = 3
-    MAX_ITER = 4
-    TIME_LIMIT = 5
-    INTERRUPTED = 6
-    NO_PROGRESS = 7
-    NOT_PSD = 8
+    SUBSPACE = 3
+    RANK_LIMIT = 4
+    CALLBACK = 5
+    MAX_ITER = 6
+    TIME_LIMIT = 7
+    INTERRUPTED = 8
+    NO_PROGRESS = 9
+    NOT_PSD = 10
 
     def __str__(self) -> str:
         return self.name
@@ -45,6 +47,10 @@ _MESSAGES = {
     Status.CONVERGED: "The duality gap is within the tolerance.",
     Status.STEP: "The largest step is below the tolerance (the paper's rule).",
     Status.PRECISION_LIMIT: "The duality gap is as small as rounding allows.",
+    Status.SUBSPACE: "The duality gap of the low-rank problem is within the tolerance; that of the "
+    "original problem was not computed.",
+    Status.RANK_LIMIT: "The low-rank problem is solved; its solution is farther than the tolerance "
+    "from the optimum of the original problem, as far as is proved.",
     Status.CALLBACK: "The callback asked to stop before the tolerance was reached.",
     Status.MAX_ITER: "max_iter was reached before the tolerance.",
     Status.TIME_LIMIT: "time_limit was reached before the tolerance.",
