@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, indexable
+from sklearn.utils.validation import _num_samples, check_is_fitted, indexable
 
 from resolvent._clock import Clock
 from resolvent._threads import one_blas_thread
@@ -18,7 +18,7 @@ from resolvent.estimators.compat import CallbackSupportMixin
 from resolvent.kernels import Linear, make_kernel
 from resolvent.model_selection.closed_form import has_closed_form
 from resolvent.model_selection.folds import read_folds
-from resolvent.model_selection.grid import as_Cs, as_gammas, has_gamma
+from resolvent.model_selection.grid import as_Cs, as_gammas, as_kernels, has_gamma
 from resolvent.model_selection.kernels import SharedGrams
 from resolvent.model_selection.report import Reporter
 from resolvent.model_selection.results import choose, tabulate
@@ -52,6 +52,7 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
         clock = Clock(self.time_limit)
         self._check_parameters()
         plain = self._plain()
+        kernels = self._read_kernels(plain, X)
         data = plain._read(X, y, sample_weight)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(plain, name):
@@ -59,12 +60,7 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
         X, y, groups = indexable(X, np.asarray(y), groups)
         folds = read_folds(self.cv, X, y, groups, data, is_classifier(self))
         self.n_splits_ = len(folds)
-        tunes_gamma = has_gamma(getattr(plain, "kernel", None))
-        gammas = (
-            as_gammas(self.gammas, plain.kernel, data.X, data.weight).tolist()
-            if tunes_gamma
-            else [None]
-        )
+        gammas = self._grid(plain, data, kernels)
         Cs = as_Cs(self.Cs)
         score = HeldOutScorer(
             plain, self.scoring, data.X, y[data.kept], data.weight if self.weighted_scores else None
@@ -111,9 +107,31 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
         self.best_params_ = self.cv_results_["params"][self.best_index_]
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         if self.refit:
-            start = table.starts.get(divmod(self.best_index_, len(Cs)))
-            self._refit(plain, data, start, clock)
+            g, i = divmod(self.best_index_, len(Cs))
+            if isinstance(gammas[g], np.ndarray):
+                data.X = gammas[g]
+            self._refit(plain, data, table.starts.get((g, i)), clock)
         return self
+
+    def _read_kernels(self, plain: Any, X: Any) -> list[Any] | None:
+        """Kernels or matrices in the place of gammas; the first kernel says how to read X."""
+        if not hasattr(plain, "kernel"):
+            return None
+        kernels = as_kernels(self.gammas, plain._is_precomputed(), _num_samples(X))
+        if kernels is not None and not plain._is_precomputed():
+            plain.kernel = kernels[0]
+        return kernels
+
+    def _grid(self, plain: Any, data: Data, kernels: list[Any] | None) -> list[Any]:
+        """Give what takes the place of gamma: values, kernels, matrices, or None."""
+        if kernels is None:
+            tunes_gamma = has_gamma(getattr(plain, "kernel", None))
+            if not tunes_gamma:
+                return [None]
+            return as_gammas(self.gammas, plain.kernel, data.X, data.weight).tolist()
+        if plain._is_precomputed() and len(data) < len(kernels[0]):
+            return [K[np.ix_(data.kept, data.kept)] for K in kernels]
+        return kernels
 
     def _see(self, data: Data, folds: Any, shape: tuple[int, int]) -> Any:
         """Look at held-out scores as they come; not needed by most."""
@@ -158,7 +176,8 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
 
     def _refit(self, plain: Any, data: Data, start: Any, clock: Clock) -> None:
         """Fit the winner on all samples, to the full tolerance."""
-        plain.set_params(**self.best_params_)
+        chosen = {name: x for name, x in self.best_params_.items() if name != "matrix"}
+        plain.set_params(**chosen)
         if clock.left is not None:
             plain.time_limit = max(clock.left, 1e-3)  # for one iteration
         if self.search_status_ == Status.INTERRUPTED:
@@ -307,11 +326,13 @@ class CrossValidatedClassifier(CrossValidated):
 
 
 def _kernel_of(plain: Any, gamma: Any) -> Any:
-    """Kernel of an estimator at a gamma, which may be None; None if it is precomputed."""
+    """Kernel of an estimator at a gamma, which may be None or a kernel; None if precomputed."""
     if not hasattr(plain, "kernel"):
         return Linear()
     if plain._is_precomputed():
         return None
+    if not isinstance(gamma, float | None):  # a kernel itself
+        return make_kernel(gamma)
     return make_kernel(
         plain.kernel, gamma=1.0 if gamma is None else gamma, degree=plain.degree, coef0=plain.coef0
     )

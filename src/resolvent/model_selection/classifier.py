@@ -26,7 +26,10 @@ class KernelClassifierCV(CrossValidatedClassifier):
         Values of C; a number is so many of them from 0.01 to 1000.
     gammas : int or array-like, default=10
         Values of gamma, for the kernels that are given by name and have it; a number is so many of
-        them around the inverse of the median squared distance.
+        them around the inverse of the median squared distance. Or a list of kernels, in the place
+        of `kernel`, or with ``kernel="precomputed"`` a list of kernel matrices of all samples,
+        where `fit` gets any one of them as X; what is chosen is then "kernel", or "matrix", its
+        number in the list.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=0.0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from resolvent.kernels import KERNELS, make_kernel
+from resolvent.kernels import KERNELS, Kernel, make_kernel
 from resolvent.kernels.points import as_rows
 from resolvent.problem import Array
 
@@ -30,6 +30,37 @@ def as_gammas(gammas: Any, kernel: Any, X: Any, sample_weight: Any) -> Array:
         centre = central_gamma(kernel, X, sample_weight)
         return _geometric("gammas", gammas, centre / SPREAD, centre * SPREAD)
     return _values("gammas", gammas)
+
+
+def as_kernels(gammas: Any, precomputed: bool, n_samples: int) -> list[Any] | None:
+    """Kernels, or matrices of all samples, that are given in the place of gammas; None if none are.
+
+    Raises
+    ------
+    ValueError
+        If they are of several kinds, or not of the kind that the parameter `kernel` asks for.
+    """
+    if not isinstance(gammas, list | tuple) or not gammas:
+        return None
+    matrices = [np.ndim(entry) == 2 for entry in gammas]
+    kernels = [isinstance(entry, Kernel) or callable(entry) for entry in gammas]
+    if not any(matrices) and not any(kernels):
+        return None
+    if all(matrices) and precomputed:
+        found = [np.asarray(K, dtype=float) for K in gammas]
+        for i, K in enumerate(found):
+            if K.shape != (n_samples, n_samples):
+                raise ValueError(
+                    f"gammas[{i}] has shape {K.shape}; it must be a kernel matrix of all samples, "
+                    f"of shape ({n_samples}, {n_samples})."
+                )
+        return found
+    if all(kernels) and not precomputed:
+        return list(gammas)
+    raise ValueError(
+        "gammas must be values of gamma, or kernels (instances of those in resolvent.kernels, or "
+        "functions), or kernel matrices together with kernel='precomputed'."
+    )
 
 
 def has_gamma(kernel: Any) -> bool:

@@ -20,6 +20,8 @@ from resolvent.kernels.points import split
 class SharedGrams:
     """Makes the kernel matrix of each gamma once and drops it after its last use.
 
+    In the place of values of gamma there may be kernels, or the matrices themselves.
+
     Threads share them only where all of each matrix that is in use fits into memory. It is then
     computed at once, so that results do not depend on which thread needs a row first. Otherwise
     threads would take each other's rows away: problems are solved one at a time (`workers` is 1),
@@ -32,7 +34,7 @@ class SharedGrams:
     make_kernel : callable
         The kernel of a gamma; None if it is precomputed.
     gammas : list
-        The values.
+        The values, or kernels, or kernel matrices of X.
     memory_limit : int, str or None
         For kernel matrices, and for the squared distances that they have in common if these fit.
     dtype : {None, "float32", "float64"}
@@ -64,10 +66,10 @@ class SharedGrams:
         self.spare: list[np.ndarray] = []
         self.lock = Lock()
         self.limit = parse_memory(memory_limit)
-        self.largest: Any = max(gammas) if gammas[0] is not None else None
+        self.largest = max(gammas) if isinstance(gammas[0], float) else gammas[0]
         self.distances: np.ndarray | None = None
         self.workers, self.live = workers, min(workers, len(gammas))
-        kernel = make_kernel(self.largest)
+        kernel: Kernel | None = make_kernel(self.largest)
         if kernel is not None and not isinstance(kernel, Linear):
             self._plan(kernel)
 
@@ -107,7 +109,7 @@ class SharedGrams:
             self.rooms[g] = self.spare.pop() if self.spare else np.empty_like(self.distances)
             return _exponential(self.distances, self.gammas[g] / self.largest, self.rooms[g])
         made = gram(
-            self.X,
+            self.gammas[g] if isinstance(self.gammas[g], np.ndarray) else self.X,
             "precomputed" if kernel is None else kernel,
             memory_limit=max(1, self.limit // self.live),
             dtype=None if kernel is None else self.dtype,
@@ -125,7 +127,8 @@ class SharedGrams:
         """
         points = Points(self.X, self.dtype, numeric=kernel.numeric)
         matrix = len(points) ** 2 * points.dtype.itemsize
-        shares = len(self.gammas) > 1 and isinstance(kernel, RBF) and 2 * matrix <= self.limit
+        shares = len(self.gammas) > 1 and isinstance(self.largest, float)
+        shares = shares and isinstance(kernel, RBF) and 2 * matrix <= self.limit
         if (self.live + shares) * matrix > self.limit:
             self.workers = self.live = 1
         if shares:

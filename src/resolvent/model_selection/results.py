@@ -12,15 +12,15 @@ from resolvent.problem import Array
 
 def tabulate(table: Table, gammas: list[Any], Cs: Array) -> dict[str, Any]:
     """Arrange the table as scikit-learn's GridSearchCV does: one entry for each pair."""
-    pairs = [(gamma, C) for gamma in gammas for C in Cs.tolist()]
-    folds = table.scores.reshape(len(pairs), -1)
+    params: list[dict[str, Any]] = [
+        _parameter(g, gamma) | {"C": C} for g, gamma in enumerate(gammas) for C in Cs.tolist()
+    ]
+    folds = table.scores.reshape(len(params), -1)
     results: dict[str, Any] = {}
-    params: list[dict[str, float]] = []
-    for gamma, C in pairs:
-        params.append({"C": C} if gamma is None else {"gamma": gamma, "C": C})
     for name in params[0]:
-        values = np.array([p[name] for p in params])
-        results[f"param_{name}"] = np.ma.masked_array(values, mask=np.zeros(len(pairs), bool))
+        values = np.empty(len(params), object if name == "kernel" else None)
+        values[:] = [p[name] for p in params]
+        results[f"param_{name}"] = np.ma.masked_array(values, mask=np.zeros(len(params), bool))
     results["params"] = params
     for k in range(folds.shape[1]):
         results[f"split{k}_test_score"] = folds[:, k]
@@ -29,8 +29,17 @@ def tabulate(table: Table, gammas: list[Any], Cs: Array) -> dict[str, Any]:
     results["std_test_score"] = folds.std(axis=1)
     known = np.where(np.isnan(means), -np.inf, means)
     results["rank_test_score"] = np.array([1 + np.sum(known > m) for m in known], dtype=np.int32)
-    results["max_relative_gap"] = table.gaps.reshape(len(pairs), -1).max(axis=1)
+    results["max_relative_gap"] = table.gaps.reshape(len(params), -1).max(axis=1)
     return results
+
+
+def _parameter(g: int, gamma: Any) -> dict[str, Any]:
+    """Name the entry number g of the grid: gamma, a kernel, or a matrix by its number."""
+    if gamma is None:
+        return {}
+    if isinstance(gamma, np.ndarray):
+        return {"matrix": g}
+    return {"gamma" if isinstance(gamma, float) else "kernel": gamma}
 
 
 def choose(table: Table, gammas: list[Any], Cs: Array, rule: str) -> int:
