@@ -8,7 +8,7 @@ WORKERS ?= auto
 PINS    ?=# further requirements, such as versions to test with: make unit PINS="scikit-learn==1.6.1"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint types unit dropin campaign faults files soak format clean distclean
+.PHONY: help demo test bench docs lint types unit dropin campaign faults files soak format clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -25,6 +25,10 @@ test: $(STAMP)  ## lint, types, then every test
 bench: $(STAMP)  ## every benchmark, hours (one table: make bench TABLES="svm --quick")
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python -m benchmarks $(TABLES)
+
+docs: $(STAMP)  ## the site, its gallery included, into docs/_build/html
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python -m sphinx -W -n --keep-going -b html docs docs/_build/html
 
 lint: $(STAMP)  ## ruff: rules and formatting
 	$(BIN)/ruff check .

@@ -6,6 +6,7 @@ import sys
 import matplotlib
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from resolvent import KernelClassifierCV, KernelQuantileRegressor, KernelRegressor, path, solve
@@ -39,6 +40,13 @@ def test_draws_the_relative_gap(plt, solution):
     expected = [r.gap / max(abs(r.primal), abs(r.dual)) for r in solution.history]
     np.testing.assert_allclose(gaps, expected, rtol=1e-12)
     np.testing.assert_array_equal(seconds, [r.seconds for r in solution.history])
+
+
+def test_there_are_no_fractions_of_iterations(plt):
+    solution = solve("squared", np.eye(3), [1.0, 2.0, 3.0])
+    display = GapDisplay.from_solution(solution, against="iterations")
+    ticks = display.ax_.get_xticks()
+    assert_array_equal(ticks, np.round(ticks))
 
 
 def test_against_iterations_on_given_axes(plt, solution):

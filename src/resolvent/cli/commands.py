@@ -218,7 +218,7 @@ def finish(
         scores=found.scores, model=str(path),
     )  # fmt: skip
     tol = proof["tol"]
-    took = f"{proof['iterations']} iterations, {proof['seconds']:.2f} s"
+    took = f"{_iterations(proof)}, {proof['seconds']:.2f} s"
     if proof["solved"]:
         output.say(f"Solved in {took}: objective {proof['objective']:.7g}, {closeness(proof)}")
     else:
@@ -346,9 +346,14 @@ def run_inspect(output: Output, path: Path) -> None:
         return
     output.say(f"{'certificate':<16} objective {proof['objective']:.7g}, {closeness(proof)}")
     output.say(
-        f"{'status':<16} {proof['status']}: {proof['message']} {proof['iterations']} iterations "
+        f"{'status':<16} {proof['status']}: {proof['message']} {_iterations(proof)} "
         f"of {proof['solver'] or 'an unknown solver'}, {proof['seconds']:.2f} s"
     )
+
+
+def _iterations(proof: dict[str, Any]) -> str:
+    count = proof["iterations"]
+    return f"{count} iteration{'' if count == 1 else 's'}"
 
 
 def _shortened(values: list[Any]) -> str:

@@ -50,7 +50,7 @@ class KernelQuantileRegressor(MachineRegressor, KernelMachine):
     max_iter : int or None, default=None
         Largest number of iterations; None is the solver's default.
     time_limit : float or None, default=None
-        Seconds for each quantile after which the best model so far is kept.
+        Seconds, for all quantiles together, after which the best model so far is kept.
     memory_limit : int or str, default="auto"
         Bytes, or a string like "2GB", for rows of the kernel matrix, or features.
     rank, landmarks, certificate

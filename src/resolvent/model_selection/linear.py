@@ -59,7 +59,7 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
         None is `tol`, each problem certified from scratch.
     n_jobs : int or None, default=None
         Number of threads that work on folds at a time; None and -1 are all that BLAS would use.
-    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
         The algorithm.
     tol : float, default=1e-5
         Relative duality gap of the last fit.
@@ -209,7 +209,7 @@ class LinearRegressorCV(Weights, CrossValidated):
         None is `tol`, each problem certified from scratch.
     n_jobs : int or None, default=None
         Number of threads that work on folds at a time; None and -1 are all that BLAS would use.
-    solver : {"auto", "coordinate_descent", "fixed_point"}, default="auto"
+    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
         The algorithm.
     tol : float, default=1e-5
         Relative duality gap of the last fit.

@@ -159,6 +159,8 @@ class GapDisplay:
             style.setdefault("color", line.get_color())
             lines.append(line)
         ax.set(yscale="log", xlabel=AXES[against], ylabel="Relative duality gap")
+        if against == "iterations":  # there are no fractions of them
+            ax.xaxis.get_major_locator().set_params(integer=True)
         if name is not None:
             ax.legend()
         self.line_ = lines[0] if len(lines) == 1 else lines

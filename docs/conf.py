@@ -1,0 +1,119 @@
+"""How Sphinx builds the site: ``make docs``."""
+
+import os
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent / "_ext"), str(Path(__file__).parent.parent)]
+
+import resolvent  # noqa: E402
+
+project = "resolvent"
+author = "The resolvent developers"
+project_copyright = author
+version = release = resolvent.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "mathml",
+    "results",
+]
+exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.json", "gallery/*.zip"]
+templates_path = ["_templates"]
+nitpicky = True
+nitpick_ignore_regex = [
+    # Inherited docstrings name what other projects document.
+    (r"py:.*", r"(sklearn|numpy|np|scipy|matplotlib|pandas|narwhals|joblib)\..*"),
+    (r"(py|std):.*", r"(Pipeline|array-like|metadata_routing|r2_score)"),
+    (r"py:func", r"envelope"),  # in the summary of its class
+]
+
+# ---- pages ----------------------------------------------------------------------------------
+
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+html_math_renderer = "mathml"
+copybutton_exclude = ".linenos, .gp, .go"
+
+
+def list_all_pages(app, docname, source):
+    """Add to the user guide the pages that no list names yet."""
+    if docname == "index":
+        found = sorted(path.stem for path in Path(__file__).parent.glob("*.md"))
+        listed = set(source[0].split())
+        more = "".join(f"{name}\n" for name in found if name not in {*listed, "index"})
+        source[0] = source[0].replace("\ncustom_loss\n", f"\ncustom_loss\n{more}")
+
+
+# ---- reference ------------------------------------------------------------------------------
+
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc's sections say it in words
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+# What every estimator has from scikit-learn, and is documented there.
+INHERITED = {"get_metadata_routing", "__sklearn_tags__"}
+
+
+def escape_bars(app, what, name, obj, options, lines):
+    """Let |r| be a size: reStructuredText would take it for a substitution."""
+    lines[:] = [
+        line if any(mark in line for mark in ("`", ">>>", "...")) else line.replace("|", r"\|")
+        for line in lines
+    ]
+
+
+def skip(app, what, name, obj, skipped, options):
+    """Leave scikit-learn's machinery out of the reference."""
+    routed = name.startswith("set_") and name.endswith("_request")
+    return True if routed or name in INHERITED else None
+
+
+# ---- gallery --------------------------------------------------------------------------------
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_",
+    "ignore_pattern": r"demo\.py",
+    "download_all_examples": False,
+    "show_signature": False,
+    "reset_modules_order": "after",
+    "abort_on_example_error": True,
+}
+suppress_warnings = ["config.cache"]  # the gallery's settings hold no functions worth comparing
+
+# ---- look -----------------------------------------------------------------------------------
+
+# Where all versions are; without it the switch knows the one that is built.
+SITE = os.environ.get("DOCS_SITE", "")
+
+html_theme = "pydata_sphinx_theme"
+html_title = "resolvent"
+html_static_path = ["_static"]
+html_css_files = ["resolvent.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "github_url": "https://github.com/resolvent-dev/resolvent",
+    "show_nav_level": 1,
+    "header_links_before_dropdown": 6,
+    "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
+    "switcher": {"json_url": f"{SITE}/_static/switcher.json", "version_match": release},
+    "check_switcher": False,
+    "footer_start": ["copyright"],
+    "footer_end": ["theme-version"],
+}
+
+
+def setup(app):
+    """Connect what is special here."""
+    app.connect("source-read", list_all_pages)
+    app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-docstring", escape_bars, priority=900)  # after numpydoc
