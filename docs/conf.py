@@ -1,6 +1,8 @@
 """How Sphinx builds the site: ``make docs``."""
 
+import importlib
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -52,6 +54,28 @@ def list_all_pages(app, docname, source):
 
 
 # ---- reference ------------------------------------------------------------------------------
+
+HOMES = ("", "svm", "losses", "kernels", "plotting", "io", "patch", "tabular")
+TABLES = {"COUPLED", "LOSSES", "KERNELS", "Points"}  # described in words
+
+
+def list_all_names(app, docname, source):
+    """Add to the reference the public names that no section of it has yet."""
+    if docname != "api":
+        return
+    listed = set(re.findall(r"^   (?:\w+\.)*(\w+)$", source[0], re.M))
+    lines = []
+    for home in HOMES:
+        module = importlib.import_module(f"resolvent.{home}".rstrip("."))
+        for name in sorted(set(module.__all__) - listed - TABLES):
+            listed.add(name)
+            lines.append(f"   {home}.{name}".replace(" .", " "))
+    if lines:
+        opening = ["Further names", "-------------", "", ".. autosummary::", "   :toctree: api"]
+        source[0] = source[0].rstrip().removesuffix("```") + "\n".join(
+            ["", *opening, "   :nosignatures:", "", *lines, "```", ""]
+        )
+
 
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's sections say it in words
@@ -115,5 +139,6 @@ html_theme_options = {
 def setup(app):
     """Connect what is special here."""
     app.connect("source-read", list_all_pages)
+    app.connect("source-read", list_all_names)
     app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-docstring", escape_bars, priority=900)  # after numpydoc
