@@ -167,6 +167,23 @@ ScoringOption = Annotated[
     str | None,
     _option(SEARCH, "--scoring", help="A score of scikit-learn, such as accuracy, roc_auc, r2."),
 ]
+ConformalOption = Annotated[
+    float | None,
+    _option(
+        SEARCH,
+        "--conformal",
+        help="Keep what `predict --interval` needs, by the folds; the report shows intervals of "
+        "this coverage, such as 0.9.",
+    ),
+]
+IntervalOption = Annotated[
+    float | None,
+    typer.Option(
+        "--interval",
+        help="Coverage of intervals, or of sets of labels, such as 0.9; for models of tune "
+        "--conformal.",
+    ),
+]
 RuleOption = Annotated[
     bool,
     _option(SEARCH, "--one-standard-error", help="Smallest C within a standard error of the best."),
@@ -287,6 +304,7 @@ def tune(
     folds: FoldsOption = 5,
     scoring: ScoringOption = None,
     one_standard_error: RuleOption = False,
+    conformal: ConformalOption = None,
     degree: DegreeOption = 3,
     coef0: Coef0Option = 0.0,
     class_weight: ClassWeightOption = None,
@@ -323,6 +341,7 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", "-b", help="Probabilities of the classes too.")
     ] = False,
+    interval: IntervalOption = None,
     format: FormatOption = Format.auto,
     threads: ThreadsOption = None,
     force: ForceOption = False,
@@ -341,6 +360,7 @@ def evaluate(
     model: ModelFile,
     target: TargetOption = None,
     format: FormatOption = Format.auto,
+    interval: IntervalOption = None,
     threads: ThreadsOption = None,
     report: ReportOption = None,
     force: ForceOption = False,

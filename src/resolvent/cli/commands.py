@@ -20,7 +20,15 @@ from resolvent.cli import models, parsing
 from resolvent.cli.output import Code, Output, uninterrupted
 from resolvent.cli.outputs import check_outputs
 from resolvent.cli.progress import watched
-from resolvent.cli.scores import Evaluation, certificate, closeness, describe, evaluate, loss_name
+from resolvent.cli.scores import (
+    Evaluation,
+    certificate,
+    closeness,
+    describe,
+    evaluate,
+    loss_name,
+    number_text,
+)
 from resolvent.io.atomic import write_atomically
 from resolvent.io.errors import DataFileError
 from resolvent.io.libsvm import looks_like_libsvm, write_libsvm
@@ -65,7 +73,7 @@ def run_fit(output: Output, data: str, model: Path | None, **options: Any) -> No
         interrupted = fit_watched(output, estimator, training, options["tol"])
         if not hasattr(estimator, "status_"):
             raise KeyboardInterrupt
-        settle(output, estimator, training, path, interrupted, data, options["report"])
+        settle(output, estimator, training, path, interrupted, data, options)
 
 
 def run_tune(output: Output, data: str, model: Path | None, **options: Any) -> None:
@@ -74,6 +82,7 @@ def run_tune(output: Output, data: str, model: Path | None, **options: Any) -> N
     options |= {"C": 1.0, "gamma": "scale"}  # until they are chosen
     grids = {name: parsing.parse_grid(options[name], f"--{name}") for name in ("Cs", "gammas")}
     parsing.check_scoring(options["scoring"])
+    parsing.check_coverage(options["conformal"], "--conformal")
     training, loss, quantiles = prepare(data, path, options)
     plain = models.make_estimator(training, loss, quantiles, options)
     search = models.make_search(
@@ -83,6 +92,7 @@ def run_tune(output: Output, data: str, model: Path | None, **options: Any) -> N
         scoring=options["scoring"],
         rule="one_standard_error" if options["one_standard_error"] else "best",
         n_jobs=options["threads"],
+        conformal=options["conformal"] is not None,
     )
     output.say(f"{introduction(training, plain, options)}, {options['folds']} folds")
     with limited(options["threads"]):
@@ -102,9 +112,14 @@ def run_tune(output: Output, data: str, model: Path | None, **options: Any) -> N
         chosen = ", ".join(f"{name} = {x:.4g}" for name, x in search.best_params_.items())
         of = f"{n}" if compared == n else f"{compared} of {n}"
         output.say(
-            f"Best of {of} candidates: {chosen}, mean score {search.best_score_:.4g} "
+            f"Best of {of} candidates: {chosen}, mean score {number_text(search.best_score_)} "
             f"({search.search_time_:.1f} s)"
         )
+        for name, edge in search.edges_.items():
+            output.note(
+                f"the best {name} is the {edge} of its grid; better ones may lie beyond: give "
+                f"--{name}s that reach further."
+            )
         further: list[tuple[str, str]] = []
         if options["report"] is not None:
             from resolvent.cli.pictures import draw_search
@@ -112,7 +127,7 @@ def run_tune(output: Output, data: str, model: Path | None, **options: Any) -> N
             draw_search(further, search)
         best = search.best_estimator_
         best.status_ = search.status_  # what is said and saved is of the whole search
-        settle(output, best, training, path, interrupted, data, options["report"], further)
+        settle(output, best, training, path, interrupted, data, options, further)
 
 
 def fit_watched(output: Output, estimator: Any, training: models.Training, tol: float) -> bool:
@@ -120,6 +135,7 @@ def fit_watched(output: Output, estimator: Any, training: models.Training, tol: 
     with watched(output, tol), warnings.catch_warnings():
         # What warnings of convergence would say is said in the end, and errors are of the data.
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UserWarning)  # of useless models and edges of grids
         try:
             estimator.fit(training.X, training.y, training.weight)
         except ValueError as error:
@@ -136,15 +152,22 @@ def settle(
     path: Path,
     interrupted: bool,
     data: str,
-    report: Path | None,
+    options: dict[str, Any],
     further: list[tuple[str, str]] = [],  # noqa: B006 (never changed)
 ) -> None:
     """Save, tell and report what was fitted; the exit code says how it went."""
     with uninterrupted():
         fitted = TabularModel(estimator.set_params(verbose=0), training.features, training.target)
         save(fitted, path)
-        found = evaluate(fitted, training.X, training.y)
+        report, conformal = options["report"], options.get("conformal")
+        coverage = conformal if estimator_is_calibrated(estimator) else None
+        found = evaluate(fitted, training.X, training.y, coverage=coverage)
         finish(output, fitted, found, path, interrupted)
+        if coverage is not None:
+            output.say(
+                f"`resolvent predict NEW {path} --interval {coverage:g}` adds intervals or sets, "
+                "calibrated by the folds"
+            )
         if report is not None:
             from resolvent.cli.report import write_report
 
@@ -215,7 +238,7 @@ def finish(
     proof, facts = certificate(model.estimator), describe(model)
     output.event(
         "result", **facts["certificate"], support_vectors=facts["support_vectors"],
-        scores=found.scores, model=str(path),
+        scores=found.scores, constant=found.constant, model=str(path),
     )  # fmt: skip
     tol = proof["tol"]
     took = f"{_iterations(proof)}, {proof['seconds']:.2f} s"
@@ -229,17 +252,19 @@ def finish(
         )
     if facts["support_vectors"] is not None:
         output.say(f"{facts['support_vectors']:,} support vectors")
-    output.say(f"On the training rows: {scores_text(found.scores)}")
+    output.say(f"On the training rows: {scores_text(found)}")
+    if not found.is_useful:
+        output.note(
+            "the model is no better than a constant, though it is solved: the certificate is about "
+            "optimisation. Raise --C, or let `resolvent tune` choose C and gamma."
+        )
     kind = "Model" if proof["solved"] else "Best model so far"
     output.say(f"{kind} saved: {path}")
 
 
-def scores_text(scores: dict[str, float]) -> str:
+def scores_text(found: Evaluation) -> str:
     """Scores in a line."""
-    return ", ".join(
-        f"{name} {value}" if isinstance(value, int) else f"{name} {value:.4g}"
-        for name, value in scores.items()
-    )
+    return ", ".join(f"{name} {text}" for name, text in found.texts().items())
 
 
 # ---- predict, evaluate ----------------------------------------------------------------------
@@ -251,6 +276,7 @@ def run_predict(
     model: Path,
     out: Path | None,
     probabilities: bool,
+    interval: float | None,
     format: str,
     threads: int | None,
     force: bool,
@@ -264,6 +290,7 @@ def run_predict(
             "this model has no probabilities; fit with --loss logistic.",
             param_hint="--probabilities",
         )
+    check_interval(estimator, interval)
     X, _ = models.read_for(fitted, data, format=format, note=output.note)
     with limited(threads):
         columns: dict[str, np.ndarray] = {}
@@ -276,12 +303,39 @@ def run_predict(
         if probabilities:
             p = estimator.predict_proba(X)
             columns |= {f"p({label})": p[:, k] for k, label in enumerate(estimator.classes_)}
+        if interval is not None:
+            columns |= interval_columns(estimator, X, interval)
     text = _as_text(columns)
     if out is None:
         sys.stdout.write(text)
         sys.stdout.flush()
     else:
         write_atomically(out, text.encode())
+
+
+def estimator_is_calibrated(estimator: Any) -> bool:
+    """Whether a model has intervals, or sets of labels."""
+    return getattr(estimator, "_calibration", None) is not None
+
+
+def check_interval(estimator: Any, coverage: float | None) -> None:
+    """Refuse a coverage that is none, or that the model has nothing for."""
+    parsing.check_coverage(coverage, "--interval")
+    if coverage is not None and not estimator_is_calibrated(estimator):
+        raise typer.BadParameter(
+            "this model has no intervals; choose it with resolvent tune --conformal 0.9.",
+            param_hint="--interval",
+        )
+
+
+def interval_columns(estimator: Any, X: Any, coverage: float) -> dict[str, np.ndarray]:
+    """Find the ends of intervals or, for classes, the labels of sets with bars between them."""
+    if not hasattr(estimator, "classes_"):
+        ends = estimator.predict_interval(X, coverage)
+        return {f"lower {coverage:g}": ends[:, 0], f"upper {coverage:g}": ends[:, 1]}
+    sets = estimator.predict_set(X, coverage)
+    labels = ["|".join(str(label) for label in estimator.classes_[row]) for row in sets]
+    return {f"labels {coverage:g}": np.array(labels)}
 
 
 def _as_text(columns: dict[str, np.ndarray]) -> str:
@@ -300,6 +354,7 @@ def run_evaluate(
     model: Path,
     target: str | None,
     format: str,
+    interval: float | None,
     threads: int | None,
     report: Path | None,
     force: bool,
@@ -307,6 +362,9 @@ def run_evaluate(
     """Score the model on data."""
     check_outputs({"report": report}, [data, model], force)
     fitted = models.open_model(model)
+    check_interval(fitted.estimator, interval)
+    if interval is None and estimator_is_calibrated(fitted.estimator):
+        interval = 0.9
     X, y = models.read_for(fitted, data, format=format, target=target, note=output.note)
     if y is None:
         wanted = target or fitted.target or "y"
@@ -315,12 +373,12 @@ def run_evaluate(
         )
     began = time.perf_counter()
     with limited(threads):
-        found = evaluate(fitted, X, y, data)
+        found = evaluate(fitted, X, y, data, interval)
     seconds = time.perf_counter() - began
-    output.event("scores", rows=len(y), seconds=seconds, **found.scores)
+    output.event("scores", rows=len(y), seconds=seconds, **found.scores, constant=found.constant)
     if not output.as_json:
         # Results are not talk: --quiet shows them too.
-        typer.echo(f"{len(y):,} rows: {scores_text(found.scores)}")
+        typer.echo(f"{len(y):,} rows: {scores_text(found)}")
     if report is not None:
         from resolvent.cli.report import write_report
 

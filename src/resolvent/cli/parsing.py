@@ -10,6 +10,7 @@ import typer
 from resolvent.losses import BY_NAME, as_loss
 
 __all__ = [
+    "check_coverage",
     "check_scoring",
     "parse_class_weight",
     "parse_gamma",
@@ -36,6 +37,14 @@ def parse_loss(text: str | None) -> Any:
         return as_loss(cls(*map(float, words)))
     except (TypeError, ValueError) as error:
         raise typer.BadParameter(f"{text!r}: {error}", param_hint="--loss") from None
+
+
+def check_coverage(coverage: float | None, option: str) -> None:
+    """Refuse what is no coverage; None asks for none."""
+    if coverage is not None and not 0 < coverage < 1:
+        raise typer.BadParameter(
+            f"{coverage} must be strictly between 0 and 1, such as 0.9.", param_hint=option
+        )
 
 
 def parse_gamma(text: str) -> Any:

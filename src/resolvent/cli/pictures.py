@@ -91,7 +91,24 @@ def draw_all(model: TabularModel, found: Evaluation, X: Any) -> list[tuple[str, 
     else:
         _predictions(pictures, found)
         _residuals(pictures, found)
+    if found.ends is not None:
+        _intervals(pictures, found)
     return pictures
+
+
+def _intervals(pictures: list[tuple[str, str]], found: Evaluation) -> None:
+    assert found.ends is not None
+    centre = np.clip(found.ends.mean(axis=1), -1e300, 1e300)
+    order = np.argsort(centre, kind="stable")[_some(len(centre))]
+    low, high = found.ends[order].T
+    y, rank = found.y[order], np.arange(len(order))
+    outside = (y < low) | (y > high)
+    share = f"{1 - outside.mean():.1%} of the rows are inside"
+    with drawing(pictures, f"Conformal intervals, rows ordered by their middle: {share}.") as ax:
+        ax.fill_between(rank, low, high, color=BLUE, alpha=0.3, lw=0)
+        ax.scatter(rank[~outside], y[~outside], s=6, color=GREY, lw=0)
+        ax.scatter(rank[outside], y[outside], s=8, color=ORANGE, lw=0)
+        ax.set(xlabel="Rows", ylabel="Target")
 
 
 def _gap(pictures: list[tuple[str, str]], estimator: Any) -> None:

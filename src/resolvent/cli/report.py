@@ -12,7 +12,7 @@ import numpy as np
 from resolvent import __version__
 from resolvent.cli.outputs import REPORT_MARK
 from resolvent.cli.pictures import draw_all
-from resolvent.cli.scores import Evaluation, certificate, closeness, describe
+from resolvent.cli.scores import Evaluation, certificate, closeness, describe, number_text
 from resolvent.io.atomic import write_atomically
 from resolvent.tabular import TabularModel
 
@@ -91,7 +91,7 @@ def write_report(
     parts = [
         f"<h1>{escape(facts['model'])} {which} {escape(data)}</h1>",
         f'<p class="soft">loss {escape(facts["loss"])}, kernel {escape(facts["kernel"])}</p>',
-        _verdict(certificate(model.estimator)),
+        _verdict(certificate(model.estimator), found),
         _tiles(found, facts),
     ]
     if training:
@@ -116,7 +116,7 @@ def write_report(
     write_atomically(path, page.encode())
 
 
-def _verdict(proof: dict[str, Any]) -> str:
+def _verdict(proof: dict[str, Any], found: Evaluation) -> str:
     if not proof:
         return (
             '<div class="verdict open"><b>No certificate.</b> The model comes from LIBSVM, whose '
@@ -125,7 +125,16 @@ def _verdict(proof: dict[str, Any]) -> str:
     bound = closeness(proof)
     asked = f"asked for was {proof['tol']:g}"
     if proof["solved"]:
-        return f'<div class="verdict"><b>Solved.</b> The objective is {bound}; {asked}.</div>'
+        meaning = (
+            "That is about optimisation: no function has a smaller objective, by more than that."
+        )
+        solved = f"The objective is {bound}; {asked}. {meaning}"
+        if found.is_useful:
+            return f'<div class="verdict"><b>Solved.</b> {solved}</div>'
+        return (
+            '<div class="verdict open"><b>Solved, but no better than a constant prediction.</b> '
+            f"{solved} Raise C, or let <code>resolvent tune</code> choose C and gamma.</div>"
+        )
     return (
         f'<div class="verdict open"><b>Not solved to the tolerance.</b> {escape(proof["message"])} '
         f"The objective is {bound}; {asked}.</div>"
@@ -134,21 +143,17 @@ def _verdict(proof: dict[str, Any]) -> str:
 
 def _tiles(found: Evaluation, facts: dict[str, Any]) -> str:
     proof = facts["certificate"] or {}
-    tiles = {name: _number(value) for name, value in found.scores.items()}
+    tiles = found.texts()
     tiles["rows"] = f"{len(found.y):,}"
     if facts["support_vectors"] is not None:
         tiles["support vectors"] = f"{facts['support_vectors']:,}"
     if proof:
-        tiles["seconds to fit"] = _number(proof["seconds"])
+        tiles["seconds to fit"] = number_text(proof["seconds"])
     cells = (
         f'<div class="tile"><b>{escape(value)}</b><span>{escape(name)}</span></div>'
         for name, value in tiles.items()
     )
     return f'<div class="tiles">{"".join(cells)}</div>'
-
-
-def _number(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
 def _figures(pictures: list[tuple[str, str]]) -> str:
@@ -202,7 +207,8 @@ def _data_summary(model: TabularModel, found: Evaluation, facts: dict[str, Any])
         rows["rows of each class"] = ", ".join(f"{label}: {n:,}" for label, n in pairs)
     else:
         low, middle, high = np.quantile(found.y, [0, 0.5, 1])
-        rows["range of the target"] = f"{low:g} to {high:g}, median {middle:g}"
+        shown = [number_text(float(x)) for x in (low, high, middle)]
+        rows["range of the target"] = "{} to {}, median {}".format(*shown)
     return _table("Data", rows)
 
 

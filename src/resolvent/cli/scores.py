@@ -15,21 +15,102 @@ from resolvent.problem import Status
 from resolvent.problem.certificate import relative_gaps
 from resolvent.tabular import TabularModel
 
-__all__ = ["Evaluation", "certificate", "closeness", "describe", "evaluate", "loss_name"]
+__all__ = [
+    "Evaluation",
+    "certificate",
+    "closeness",
+    "describe",
+    "evaluate",
+    "loss_name",
+    "number_text",
+]
 
 
 @dataclass
 class Evaluation:
-    """Predictions beside what was true, and scores."""
+    """Predictions beside what was true, and scores.
+
+    Attributes
+    ----------
+    y, predicted : ndarray
+        Targets and predictions.
+    scores : dict
+        Scores by their names.
+    constant : dict
+        Those scores that the best constant prediction for these rows has.
+    probabilities : ndarray, optional
+        Probabilities of the classes.
+    ends : ndarray of shape (n, 2), optional
+        Ends of intervals.
+    """
 
     y: np.ndarray
     predicted: np.ndarray
     scores: dict[str, float]
+    constant: dict[str, float]
     probabilities: np.ndarray | None = None
+    ends: np.ndarray | None = None
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether the first score that a constant has is better than the constant's."""
+        name = next((name for name in self.scores if name in self.constant), None)
+        if name is None or not np.isfinite(self.scores[name]):
+            return True  # nothing speaks against it
+        more, less = self.scores[name], self.constant[name]
+        return more > less if name in LARGER_IS_BETTER else more < less
+
+    def texts(self) -> dict[str, str]:
+        """Scores as they are shown, each beside that of a constant."""
+        shown = {name: score_text(name, value) for name, value in self.scores.items()}
+        for name, value in self.constant.items():
+            if not (name == "R2" and value == 0.0):  # which is known of R2
+                shown[name] += f" (constant: {score_text(name, value)})"
+        return shown
 
 
-def evaluate(model: TabularModel, X: Any, y: np.ndarray, source: str = "data") -> Evaluation:
-    """Score predictions for rows X, as the estimator takes them, with targets y."""
+LARGER_IS_BETTER = ("R2", "accuracy", "balanced accuracy")
+
+
+def number_text(value: float) -> str:
+    """Write a number for people: 36,740 and 0.04321."""
+    if isinstance(value, int) or 1000 <= abs(value) < 1e15:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def score_text(name: str, value: float) -> str:
+    """Write a score; shares of rows are percentages."""
+    is_share = name.startswith(("below", "in the", "inside"))
+    return f"{value:.1%}" if is_share else number_text(value)
+
+
+def evaluate(
+    model: TabularModel, X: Any, y: np.ndarray, source: str = "data", coverage: float | None = None
+) -> Evaluation:
+    """Score predictions for rows X, as the estimator takes them, with targets y.
+
+    With a coverage, the model's intervals or sets of labels are scored too.
+    """
+    found = _evaluate(model, X, y, source)
+    if coverage is None:
+        return found
+    estimator = model.estimator
+    if hasattr(estimator, "classes_"):
+        sets = estimator.predict_set(X, coverage)
+        own = found.y[:, None] == estimator.classes_
+        found.scores[f"in the sets {coverage:g}"] = float(np.mean((sets & own).any(axis=1)))
+        found.scores["labels in a set"] = float(np.mean(sets.sum(axis=1)))
+        return found
+    low, high = estimator.predict_interval(X, coverage).T
+    found.ends = np.column_stack([low, high])
+    inside = (low <= found.y) & (found.y <= high)
+    found.scores[f"in the intervals {coverage:g}"] = float(np.mean(inside))
+    found.scores["mean width"] = float(np.mean(high - low))
+    return found
+
+
+def _evaluate(model: TabularModel, X: Any, y: np.ndarray, source: str) -> Evaluation:
     from sklearn import metrics
 
     estimator = model.estimator
@@ -48,7 +129,7 @@ def evaluate(model: TabularModel, X: Any, y: np.ndarray, source: str = "data") -
             known = np.isin(y, classes)
             if known.all():
                 scores["log loss"] = metrics.log_loss(y, probabilities, labels=classes)
-        return Evaluation(y, predicted, scores, probabilities)
+        return Evaluation(y, predicted, scores, _constant_labels(y, scores), probabilities)
     y = _as_numbers(y, source)
     taus = getattr(estimator, "quantile", None)
     if taus is not None:
@@ -56,13 +137,41 @@ def evaluate(model: TabularModel, X: Any, y: np.ndarray, source: str = "data") -
         columns = predicted.reshape(len(y), -1).T
         for tau, column in zip(np.atleast_1d(taus), columns, strict=True):
             scores[f"below quantile {tau:g}"] = float(np.mean(y <= column))
-        return Evaluation(y, predicted, scores)
+        if len(columns) > 1:
+            inside = (columns.min(axis=0) <= y) & (y <= columns.max(axis=0))
+            scores[f"in the band {min(taus):g}-{max(taus):g}"] = float(np.mean(inside))
+        return Evaluation(y, predicted, scores, _constant_quantiles(y, estimator))
     scores = {
         "R2": metrics.r2_score(y, predicted) if len(y) > 1 else float("nan"),
         "mean absolute error": metrics.mean_absolute_error(y, predicted),
         "root mean squared error": float(np.sqrt(metrics.mean_squared_error(y, predicted))),
     }
-    return Evaluation(y, predicted, scores)
+    constant = {
+        "R2": 0.0,
+        "mean absolute error": float(np.mean(np.abs(y - np.median(y)))),
+        "root mean squared error": float(np.std(y)),
+    }
+    return Evaluation(y, predicted, scores, constant)
+
+
+def _constant_labels(y: np.ndarray, scores: dict[str, float]) -> dict[str, float]:
+    """Scores of the most frequent class, and of the classes' frequencies as probabilities."""
+    _, counts = np.unique(y, return_counts=True)
+    share = counts / len(y)
+    constant = {"accuracy": float(share.max()), "balanced accuracy": 1.0 / len(counts)}
+    if "log loss" in scores:
+        constant["log loss"] = float(-share @ np.log(share))
+    return constant
+
+
+def _constant_quantiles(y: np.ndarray, estimator: Any) -> dict[str, float]:
+    """Score of the quantiles of the rows themselves, the same for each row."""
+    if estimator.kind != "quantile":
+        return {}
+    taus = np.atleast_1d(np.asarray(estimator.quantile, dtype=float))
+    residuals = y[:, None] - np.quantile(y, taus, method="inverted_cdf")
+    slopes = np.where(residuals > 0, taus, taus - 1.0)
+    return {"pinball loss": float(np.mean(slopes * residuals))}
 
 
 def _balanced_accuracy(y: np.ndarray, predicted: np.ndarray) -> float:
@@ -160,6 +269,15 @@ def _rounded(text: str) -> str:
     return re.sub(r"\d+\.\d+(e[+-]\d+)?", lambda number: f"{float(number[0]):.6g}", text)
 
 
+def _calibration_text(calibration: Any) -> str | None:
+    if calibration is None:
+        return None
+    rows = f"{len(calibration.scores):,} rows"
+    if calibration.models is None:
+        return f"calibrated on {rows} held out"
+    return f"calibrated by {calibration.fold.max() + 1} folds of {rows}"
+
+
 def describe(model: TabularModel) -> dict[str, Any]:
     """Describe a model in words and numbers; None where something does not apply."""
     estimator, features = model.estimator, model.features
@@ -185,6 +303,7 @@ def describe(model: TabularModel) -> dict[str, Any]:
         "target": model.target,
         "classes": None if classes is None else classes.tolist(),
         "scale": features.method,
+        "intervals": _calibration_text(getattr(estimator, "_calibration", None)),
         "support_vectors": None if expansion is None else len(expansion.coef),
         "certificate": certificate(estimator) or None,
     }

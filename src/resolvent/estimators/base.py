@@ -230,6 +230,9 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         rows = self.support_ if kernel is None else take_rows(data.X, inside)
         self._expansion = Expansion(kernel, rows, coef[inside], fit.intercept, fit.weights)
 
+    def _examine(self, data: Data, kernel: Kernel | None, fit: Fit) -> None:
+        """Warn of a model that is solved and useless, where one can tell."""
+
     def _scores(self, X: Any) -> np.ndarray:
         """Scores of new samples, one column for each problem."""
         X = self._read_new(X)
@@ -265,6 +268,7 @@ class KernelMachine(Machine):
         self._coef = fit.coef  # for a warm start
         self.dual_coef_ = self._expansion.coef.T
         self.intercept_ = self._expansion.intercept
+        self._examine(data, kernel, fit)
         return self
 
     def _low_rank(self, data: Data, kernel: Kernel | None) -> LowRank:

@@ -14,6 +14,7 @@ from resolvent._numeric import EPS
 from resolvent.estimators.base import Data, KernelMachine, Machine
 from resolvent.estimators.classes import as_codes, as_columns, as_decision, class_factors
 from resolvent.estimators.fit_method import fit_method
+from resolvent.estimators.intervals import LabelSetMixin
 from resolvent.losses import as_loss, is_for_labels
 from resolvent.problem import groups
 from resolvent.problem.sums import apply_link
@@ -183,7 +184,7 @@ class ProbabilityMixin:
             return np.log(self.predict_proba(X))
 
 
-class KernelClassifier(ProbabilityMixin, MachineClassifier, KernelMachine):
+class KernelClassifier(LabelSetMixin, ProbabilityMixin, MachineClassifier, KernelMachine):
     """Kernel classifier with any convex loss of the margin, solved to a certified optimum.
 
     Minimises ``C sum_i w_i L(y_i, f(x_i)) + |f|^2 / 2`` over functions f with an offset, where L is
@@ -365,6 +366,7 @@ class KernelClassifier(ProbabilityMixin, MachineClassifier, KernelMachine):
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Data:
         self._margin_loss(self.loss)
+        self._calibration = None
         data, codes = self._read_classes(X, y, sample_weight)
         data.codes = codes
         return data

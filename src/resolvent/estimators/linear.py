@@ -10,7 +10,9 @@ from resolvent.estimators.base import Data, Machine, checked_C
 from resolvent.estimators.classifier import MachineClassifier, ProbabilityMixin
 from resolvent.estimators.expansion import linear_scores, split_bias
 from resolvent.estimators.fit_method import fit_method
+from resolvent.estimators.intervals import LabelSetMixin
 from resolvent.estimators.regressor import AnyLossRegressor
+from resolvent.fitting import Fit
 from resolvent.kernels import Linear
 from resolvent.losses import as_loss
 
@@ -23,7 +25,7 @@ class LinearMachine(Machine):
 
     def _fit_weights(
         self, data: Data, loss: Any, targets: np.ndarray, weight: np.ndarray, **settings: Any
-    ) -> None:
+    ) -> Fit:
         """Fit all columns; keep weights (m, d) and offsets (m,)."""
         kernel = settings.pop("kernel", Linear())
         C = checked_C(self.C)
@@ -33,12 +35,13 @@ class LinearMachine(Machine):
         assert fit.weights is not None
         weights, self.intercept_ = split_bias(fit.weights, fit.intercept, kernel.bias)
         self.coef_ = np.ascontiguousarray(weights)
+        return fit
 
     def _scores(self, X: Any) -> np.ndarray:
         return linear_scores(self._read_new(X), self.coef_, self.intercept_)
 
 
-class LinearClassifier(ProbabilityMixin, MachineClassifier, LinearMachine):
+class LinearClassifier(LabelSetMixin, ProbabilityMixin, MachineClassifier, LinearMachine):
     """Linear classifier with any convex loss of the margin, solved to a certified optimum.
 
     Minimises ``C sum_i w_i L(y_i, x_i'w + b) + |w|^2 / 2``; the offset b is not penalised. The
@@ -148,6 +151,7 @@ class LinearClassifier(ProbabilityMixin, MachineClassifier, LinearMachine):
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Data:
         self._margin_loss(self.loss)
+        self._calibration = None
         data, codes = self._read_classes(X, y, sample_weight)
         data.codes = codes
         return data
@@ -269,7 +273,8 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
         return self._fit_data(self._read(X, y, sample_weight))
 
     def _fit_data(self, data: Data) -> LinearRegressor:
-        self._fit_weights(data, *self._columns(data, data.weight), **self._settings())
+        fit = self._fit_weights(data, *self._columns(data, data.weight), **self._settings())
         if self._vector:
             self.coef_, self.intercept_ = self.coef_[0], self.intercept_[0].item()
+        self._examine(data, Linear(), fit)
         return self

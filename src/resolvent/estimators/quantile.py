@@ -10,13 +10,14 @@ from sklearn.utils import column_or_1d
 
 from resolvent.estimators.base import Data, KernelMachine
 from resolvent.estimators.fit_method import fit_method
+from resolvent.estimators.intervals import IntervalMixin
 from resolvent.estimators.regressor import MachineRegressor
 from resolvent.losses import LOSSES
 
 KINDS = {"quantile": LOSSES["pinball"], "expectile": LOSSES["expectile"]}
 
 
-class KernelQuantileRegressor(MachineRegressor, KernelMachine):
+class KernelQuantileRegressor(IntervalMixin, MachineRegressor, KernelMachine):
     """Quantiles of a target given features, by kernel regression with the pinball loss.
 
     Several quantiles are fitted on one kernel and never cross: where the curves would, their values
@@ -166,11 +167,19 @@ class KernelQuantileRegressor(MachineRegressor, KernelMachine):
         losses = self._losses()
         data = self._read_targets(X, y, sample_weight, multi_output=False)
         self.target_unit_ = self._units(losses, data.y, data.weight)[0]
+        self._calibration = None
         return data
 
     def _columns(self, data: Data, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
         losses, weights = self._in_target_units(self._losses(), data.y, weight)
         return losses, np.broadcast_to(data.y, weights.shape), weights
+
+    def _band(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return scores.min(axis=1), scores.max(axis=1)
+
+    def _centre(self, scores: np.ndarray) -> np.ndarray:
+        taus = np.sort(np.atleast_1d(np.asarray(self.quantile, dtype=float)))
+        return np.sort(scores, axis=1)[:, np.abs(taus - 0.5).argmin()]
 
     def predict(self, X: Any) -> np.ndarray:
         """Quantiles for samples.

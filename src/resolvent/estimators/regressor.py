@@ -9,7 +9,11 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 
 from resolvent.estimators.base import Data, KernelMachine, Machine
+from resolvent.estimators.diagnosis import warn_if_useless
 from resolvent.estimators.fit_method import fit_method
+from resolvent.estimators.intervals import IntervalMixin
+from resolvent.fitting import Fit
+from resolvent.kernels import Kernel
 from resolvent.losses import as_loss, is_for_labels
 from resolvent.losses.units import has_link, in_units, unit_of
 from resolvent.problem import check_sample_weight
@@ -63,6 +67,10 @@ class MachineRegressor(RegressorMixin, Machine):
             for loss, column in zip(losses, columns, strict=True)
         ]
 
+    def _examine(self, data: Data, kernel: Kernel | None, fit: Fit) -> None:
+        if not has_link(getattr(self, "_loss", None)):
+            warn_if_useless(self, data, kernel, np.hstack([s.fitted for s in fit.solutions]))
+
     def predict(self, X: Any) -> np.ndarray:
         """Predictions for samples.
 
@@ -75,13 +83,14 @@ class MachineRegressor(RegressorMixin, Machine):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
-        scores = self._scores(X)
-        if has_link(self._loss):
-            scores = apply_link(self._loss, scores)
-        return scores[:, 0] if self._vector else scores
+        predicted = self._linked(self._scores(X))
+        return predicted[:, 0] if self._vector else predicted
+
+    def _linked(self, scores: np.ndarray) -> np.ndarray:
+        return apply_link(self._loss, scores) if has_link(self._loss) else scores
 
 
-class AnyLossRegressor(MachineRegressor):
+class AnyLossRegressor(IntervalMixin, MachineRegressor):
     """Regressors with a parameter `loss`, whose tags depend on it."""
 
     loss: Any
@@ -92,7 +101,15 @@ class AnyLossRegressor(MachineRegressor):
         check_sample_weight(self._loss, data.weight)
         units = self._units([self._loss] * data.y.shape[1], data.y, data.weight)
         self.target_unit_ = units[0] if self._vector else np.array(units)
+        self._calibration = None
         return data
+
+    def _band(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        predicted = self._centre(scores)
+        return predicted, predicted
+
+    def _centre(self, scores: np.ndarray) -> np.ndarray:
+        return self._linked(scores)[:, 0]
 
     def _columns(self, data: Data, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
         losses, weights = self._in_target_units([self._loss] * data.y.shape[1], data.y, weight)

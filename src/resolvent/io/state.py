@@ -15,10 +15,12 @@ from resolvent.approximation.certificate import CERTIFICATES
 from resolvent.estimators.base import KernelMachine, Machine
 from resolvent.estimators.classifier import MachineClassifier
 from resolvent.estimators.expansion import Expansion
+from resolvent.estimators.intervals import Calibrated
 from resolvent.estimators.linear import LinearMachine
 from resolvent.estimators.regressor import MachineRegressor
 from resolvent.estimators.svc import SupportVectorClassifier
 from resolvent.io.arrays import MOST_FEATURES, Array, Reader, rows_as_arrays
+from resolvent.io.calibration import calibration_out, restore_calibration
 from resolvent.io.errors import ModelFileError
 from resolvent.io.kinds import CERTIFICATE, ESTIMATORS, LABELS, check_loss_of, check_parameters
 from resolvent.io.values import decode, encode
@@ -60,6 +62,9 @@ def extract(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         _check_kernel(model, model._expansion.kernel)
         header["kernel"] = encode(model._expansion.kernel, "kernel")
         arrays |= _expansion_out(model)
+    calibration = getattr(model, "_calibration", None)
+    if calibration is not None:
+        arrays |= calibration_out(calibration)
     if hasattr(model, "dual_gap_"):  # a model from LIBSVM has no certificate
         header["status"], header["fit_time"] = model.status_.name, float(model.fit_time_)
         header["solver"] = model.solver_
@@ -150,6 +155,8 @@ def restore(header: dict[str, Any], reader: Reader) -> Any:
         _restore_weights(model, arrays)
     else:
         _restore_expansion(model, header, reader, arrays)
+    if "calibration.scores" in reader and isinstance(model, Calibrated):
+        model._calibration = restore_calibration(model, reader, m)
     if not imported:
         _restore_certificate(model, header, reader, m)
     if isinstance(model, KernelMachine):

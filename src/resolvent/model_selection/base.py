@@ -17,11 +17,12 @@ from resolvent.estimators.base import Data, Machine
 from resolvent.estimators.compat import CallbackSupportMixin
 from resolvent.kernels import Linear, make_kernel
 from resolvent.model_selection.closed_form import has_closed_form
+from resolvent.model_selection.conformal import calibrate_by_folds
 from resolvent.model_selection.folds import read_folds
 from resolvent.model_selection.grid import as_Cs, as_gammas, as_kernels, has_gamma
 from resolvent.model_selection.kernels import SharedGrams
 from resolvent.model_selection.report import Reporter
-from resolvent.model_selection.results import choose, tabulate
+from resolvent.model_selection.results import at_edges, choose, tabulate
 from resolvent.model_selection.scoring import HeldOutScorer
 from resolvent.model_selection.search import Search
 from resolvent.problem import Status
@@ -106,11 +107,16 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
         self._say_what_is_missing(table, search)
         self.best_params_ = self.cv_results_["params"][self.best_index_]
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.edges_ = at_edges(self.best_params_, gammas, Cs)
+        self._say_what_is_at_an_edge()
         if self.refit:
             g, i = divmod(self.best_index_, len(Cs))
             if isinstance(gammas[g], np.ndarray):
                 data.X = gammas[g]
             self._refit(plain, data, table.starts.get((g, i)), clock)
+            if self.conformal:
+                truth = data.y[:, 0] if data.codes is None else data.codes
+                calibrate_by_folds(plain, data, folds, truth, clock.left)
         return self
 
     def _read_kernels(self, plain: Any, X: Any) -> list[Any] | None:
@@ -139,6 +145,8 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Refuse what would show only after the search."""
+        if self.conformal and not self.refit:
+            raise ValueError("conformal=True calibrates the last fit; it needs refit=True.")
         if self.rule not in ("best", "one_standard_error"):
             raise ValueError(f"rule={self.rule!r} must be 'best' or 'one_standard_error'.")
         if self.search_tol is not None and not 0 < self.search_tol < 1:
@@ -149,6 +157,15 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
         jobs = self.n_jobs
         if jobs is not None and (not isinstance(jobs, int) or jobs < -1 or jobs == 0):
             raise ValueError(f"n_jobs={jobs!r} must be a number of threads, -1 or None.")
+
+    def _say_what_is_at_an_edge(self) -> None:
+        for name, edge in self.edges_.items():
+            warnings.warn(
+                f"The best {name}={self.best_params_[name]:.4g} is the {edge} of its grid: better "
+                f"ones may lie beyond. Give {name}s that reach further.",
+                UserWarning,
+                stacklevel=5,
+            )
 
     def _say_what_is_missing(self, table: Any, search: Search) -> None:
         missing = np.count_nonzero(~table.complete)
@@ -271,8 +288,55 @@ def _has_probabilities(estimator: Any) -> bool:
     return callable(estimator._plain().predict_proba)
 
 
+class CrossValidatedRegressor(CrossValidated):
+    """What the regressors share."""
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+        """Intervals that hold the target with a probability that is asked for.
+
+        They need ``conformal=True``, for which no row is set aside: the chosen model is fitted
+        without each fold too (CV+, see :mod:`resolvent.conformal`). In theory they hold a new
+        target with probability 1 - 2 (1 - coverage), less what vanishes with the number of rows; in
+        practice with about `coverage`, on average over rows that are exchangeable. That C and gamma
+        were chosen on the same folds is not part of the theory.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; for a precomputed kernel, its values against the training samples.
+        coverage : float, default=0.9
+            Strictly between 0 and 1; any, at any time.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Lower and upper ends. They hold the prediction, widen with the coverage, and are
+            infinite where there are too few rows for it.
+        """
+        return self._best().predict_interval(X, coverage)
+
+
 class CrossValidatedClassifier(CrossValidated):
     """What the classifiers share."""
+
+    def predict_set(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+        """Labels, in sets that hold the true one with a probability that is asked for.
+
+        They need ``conformal=True``; the guarantee is that of `predict_interval` of regressors.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; for a precomputed kernel, its values against the training samples.
+        coverage : float, default=0.9
+            Strictly between 0 and 1; any, at any time.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples, n_classes)
+            Which of `classes_` are in the set of each sample; that of `predict` always is.
+        """
+        return self._best().predict_set(X, coverage)
 
     @property
     def classes_(self) -> np.ndarray:

@@ -50,6 +50,8 @@ class KernelClassifierCV(CrossValidatedClassifier):
         standard error of it.
     refit : bool, default=True
         Whether to fit the chosen pair on all samples.
+    conformal : bool, default=False
+        Whether to fit the chosen pair without each fold as well, for `predict_set`.
     weighted_scores : bool, default=True
         Whether `sample_weight` counts in the scores too, where the scorer takes weights.
     search_tol : float or None, default=0.01
@@ -86,6 +88,8 @@ class KernelClassifierCV(CrossValidatedClassifier):
     cv_results_ : dict
         As GridSearchCV's: parameters, the score of each fold, their mean, standard deviation and
         rank; and "max_relative_gap", the largest duality gap among the folds.
+    edges_ : dict
+        Which of `best_params_` are the "smallest" or "largest" of their grid; a warning says so.
     n_splits_ : int
         Number of folds.
     dual_gap_, n_iter_, solver_
@@ -127,6 +131,7 @@ class KernelClassifierCV(CrossValidatedClassifier):
         scoring: Any = None,
         rule: str = "best",
         refit: bool = True,
+        conformal: bool = False,
         weighted_scores: bool = True,
         search_tol: float | None = 0.01,
         n_jobs: int | None = None,
@@ -151,6 +156,7 @@ class KernelClassifierCV(CrossValidatedClassifier):
         self.scoring = scoring
         self.rule = rule
         self.refit = refit
+        self.conformal = conformal
         self.weighted_scores = weighted_scores
         self.search_tol = search_tol
         self.n_jobs = n_jobs

@@ -8,7 +8,7 @@ import numpy as np
 
 from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.linear import LinearClassifier, LinearRegressor
-from resolvent.model_selection.base import CrossValidated, CrossValidatedClassifier
+from resolvent.model_selection.base import CrossValidatedClassifier, CrossValidatedRegressor
 
 
 class Weights:
@@ -51,6 +51,8 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
         standard error of it.
     refit : bool, default=True
         Whether to fit the chosen pair on all samples.
+    conformal : bool, default=False
+        Whether to fit the chosen pair without each fold as well, for `predict_set`.
     weighted_scores : bool, default=True
         Whether `sample_weight` counts in the scores too, where the scorer takes weights.
     search_tol : float or None, default=0.01
@@ -85,6 +87,8 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
     cv_results_ : dict
         As GridSearchCV's: parameters, the score of each fold, their mean, standard deviation and
         rank; and "max_relative_gap", the largest duality gap among the folds.
+    edges_ : dict
+        Which of `best_params_` are the "smallest" or "largest" of their grid; a warning says so.
     n_splits_ : int
         Number of folds.
     dual_gap_, n_iter_, solver_
@@ -120,6 +124,7 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
         scoring: Any = None,
         rule: str = "best",
         refit: bool = True,
+        conformal: bool = False,
         weighted_scores: bool = True,
         search_tol: float | None = 0.01,
         n_jobs: int | None = None,
@@ -138,6 +143,7 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
         self.scoring = scoring
         self.rule = rule
         self.refit = refit
+        self.conformal = conformal
         self.weighted_scores = weighted_scores
         self.search_tol = search_tol
         self.n_jobs = n_jobs
@@ -172,7 +178,7 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
         return self._fit(X, y, sample_weight, groups)
 
 
-class LinearRegressorCV(Weights, CrossValidated):
+class LinearRegressorCV(Weights, CrossValidatedRegressor):
     """Linear regressor with any loss whose C is chosen by cross-validation.
 
     Folds and targets are followed along C, each solution started from the one before; the squared
@@ -201,6 +207,8 @@ class LinearRegressorCV(Weights, CrossValidated):
         standard error of it.
     refit : bool, default=True
         Whether to fit the chosen pair on all samples.
+    conformal : bool, default=False
+        Whether to fit the chosen pair without each fold as well, for `predict_interval`.
     weighted_scores : bool, default=True
         Whether `sample_weight` counts in the scores too, where the scorer takes weights.
     search_tol : float or None, default=0.01
@@ -235,6 +243,8 @@ class LinearRegressorCV(Weights, CrossValidated):
     cv_results_ : dict
         As GridSearchCV's: parameters, the score of each fold, their mean, standard deviation and
         rank; and "max_relative_gap", the largest duality gap among the folds.
+    edges_ : dict
+        Which of `best_params_` are the "smallest" or "largest" of their grid; a warning says so.
     n_splits_ : int
         Number of folds.
     dual_gap_, n_iter_, solver_
@@ -269,6 +279,7 @@ class LinearRegressorCV(Weights, CrossValidated):
         scoring: Any = None,
         rule: str = "best",
         refit: bool = True,
+        conformal: bool = False,
         weighted_scores: bool = True,
         search_tol: float | None = 0.01,
         n_jobs: int | None = None,
@@ -287,6 +298,7 @@ class LinearRegressorCV(Weights, CrossValidated):
         self.scoring = scoring
         self.rule = rule
         self.refit = refit
+        self.conformal = conformal
         self.weighted_scores = weighted_scores
         self.search_tol = search_tol
         self.n_jobs = n_jobs

@@ -9,10 +9,10 @@ import numpy as np
 from resolvent.estimators.base import Data
 from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.quantile import KernelQuantileRegressor
-from resolvent.model_selection.base import CrossValidated
+from resolvent.model_selection.base import CrossValidatedRegressor
 
 
-class KernelQuantileRegressorCV(CrossValidated):
+class KernelQuantileRegressorCV(CrossValidatedRegressor):
     """Quantiles by kernel regression whose gamma and C are chosen by cross-validation.
 
     All quantiles, folds and values of C share one kernel matrix for each gamma. The default score
@@ -54,6 +54,8 @@ class KernelQuantileRegressorCV(CrossValidated):
         standard error of it.
     refit : bool, default=True
         Whether to fit the chosen pair on all samples.
+    conformal : bool, default=False
+        Whether to fit the chosen pair without each fold as well, for `predict_interval`.
     weighted_scores : bool, default=True
         Whether `sample_weight` counts in the scores too, where the scorer takes weights.
     search_tol : float or None, default=0.01
@@ -90,6 +92,8 @@ class KernelQuantileRegressorCV(CrossValidated):
     cv_results_ : dict
         As GridSearchCV's: parameters, the score of each fold, their mean, standard deviation and
         rank; and "max_relative_gap", the largest duality gap among the folds.
+    edges_ : dict
+        Which of `best_params_` are the "smallest" or "largest" of their grid; a warning says so.
     n_splits_ : int
         Number of folds.
     dual_gap_, n_iter_, solver_
@@ -135,6 +139,7 @@ class KernelQuantileRegressorCV(CrossValidated):
         scoring: Any = None,
         rule: str = "best",
         refit: bool = True,
+        conformal: bool = False,
         weighted_scores: bool = True,
         search_tol: float | None = 0.01,
         n_jobs: int | None = None,
@@ -159,6 +164,7 @@ class KernelQuantileRegressorCV(CrossValidated):
         self.scoring = scoring
         self.rule = rule
         self.refit = refit
+        self.conformal = conformal
         self.weighted_scores = weighted_scores
         self.search_tol = search_tol
         self.n_jobs = n_jobs

@@ -6,10 +6,10 @@ from typing import Any
 
 from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.regressor import KernelRegressor
-from resolvent.model_selection.base import CrossValidated
+from resolvent.model_selection.base import CrossValidatedRegressor
 
 
-class KernelRegressorCV(CrossValidated):
+class KernelRegressorCV(CrossValidatedRegressor):
     """Kernel regressor with any loss whose gamma and C are chosen by cross-validation.
 
     All folds, targets and values of C share one kernel matrix for each gamma. The squared loss has
@@ -50,6 +50,8 @@ class KernelRegressorCV(CrossValidated):
         standard error of it.
     refit : bool, default=True
         Whether to fit the chosen pair on all samples.
+    conformal : bool, default=False
+        Whether to fit the chosen pair without each fold as well, for `predict_interval`.
     weighted_scores : bool, default=True
         Whether `sample_weight` counts in the scores too, where the scorer takes weights.
     search_tol : float or None, default=0.01
@@ -86,6 +88,8 @@ class KernelRegressorCV(CrossValidated):
     cv_results_ : dict
         As GridSearchCV's: parameters, the score of each fold, their mean, standard deviation and
         rank; and "max_relative_gap", the largest duality gap among the folds.
+    edges_ : dict
+        Which of `best_params_` are the "smallest" or "largest" of their grid; a warning says so.
     n_splits_ : int
         Number of folds.
     dual_gap_, n_iter_, solver_
@@ -126,6 +130,7 @@ class KernelRegressorCV(CrossValidated):
         scoring: Any = None,
         rule: str = "best",
         refit: bool = True,
+        conformal: bool = False,
         weighted_scores: bool = True,
         search_tol: float | None = 0.01,
         n_jobs: int | None = None,
@@ -149,6 +154,7 @@ class KernelRegressorCV(CrossValidated):
         self.scoring = scoring
         self.rule = rule
         self.refit = refit
+        self.conformal = conformal
         self.weighted_scores = weighted_scores
         self.search_tol = search_tol
         self.n_jobs = n_jobs

@@ -42,6 +42,18 @@ def _parameter(g: int, gamma: Any) -> dict[str, Any]:
     return {"gamma" if isinstance(gamma, float) else "kernel": gamma}
 
 
+def at_edges(best: dict[str, Any], gammas: list[Any], Cs: Array) -> dict[str, str]:
+    """Which parameters of the chosen pair are the "smallest" or the "largest" of their grid.
+
+    A grid of fewer than three values has nothing but edges, and none is named.
+    """
+    edges = {}
+    for name, grid in (("gamma", gammas), ("C", Cs.tolist())):
+        if name in best and len(grid) > 2 and best[name] in (grid[0], grid[-1]):
+            edges[name] = "smallest" if best[name] == grid[0] else "largest"
+    return edges
+
+
 def choose(table: Table, gammas: list[Any], Cs: Array, rule: str) -> int:
     """Index of the chosen pair.
 
