@@ -139,7 +139,8 @@ class LabelSetMixin(Calibrated):
         codes = np.searchsorted(classes, y).clip(max=len(classes) - 1)
         unknown = classes[codes] != y
         if unknown.any():
-            raise ValueError(f"y has the label {y[unknown][0]!r}, which training did not have.")
+            found = str(y[unknown][0])
+            raise ValueError(f"y has the label {found!r}, which training did not have.")
         return codes
 
     def _strangeness(self, scores: np.ndarray) -> np.ndarray:
