@@ -8,10 +8,10 @@ WORKERS ?= auto
 PINS    ?=# further requirements, such as versions to test with: make unit PINS="scikit-learn==1.6.1"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench docs lint types unit dropin campaign faults files soak format clean distclean
+.PHONY: help demo test bench docs release-check coverage lint types unit dropin campaign faults files soak format clean distclean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 demo: $(STAMP)  ## a tour of the command line, on data that is built in
 	$(BIN)/resolvent demo
@@ -29,6 +29,14 @@ bench: $(STAMP)  ## every benchmark, hours (one table: make bench TABLES="svm --
 docs: $(STAMP)  ## the site, its gallery included, into docs/_build/html
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	$(BIN)/python -m sphinx -W -n --keep-going -b html docs docs/_build/html
+
+release-check: $(STAMP)  ## build, check and install what would be released, newest and oldest
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'twine>=5.1'
+	$(BIN)/python tools/release_check.py
+
+coverage: $(STAMP)  ## the tests with the lines that they reach (compiled code is not seen)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pytest-cov>=5.0'
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term:skip-covered
 
 lint: $(STAMP)  ## ruff: rules and formatting
 	$(BIN)/ruff check .

@@ -46,16 +46,16 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 def list_all_pages(app, docname, source):
     """Add to the user guide the pages that no list names yet."""
-    if docname == "index":
-        found = sorted(path.stem for path in Path(__file__).parent.glob("*.md"))
-        listed = set(source[0].split())
-        more = "".join(f"{name}\n" for name in found if name not in {*listed, "index"})
-        source[0] = source[0].replace("\ncustom_loss\n", f"\ncustom_loss\n{more}")
+    if docname == "user_guide":
+        pages = {path.stem: path.read_text("utf-8") for path in Path(__file__).parent.glob("*.md")}
+        lists = re.findall(r"^```\{toctree\}\n(.*?)^```$", "\n".join(pages.values()), re.M | re.S)
+        more = sorted(set(pages) - set(" ".join(lists).split()) - {"index"})
+        source[0] = source[0].replace("\ncustom_loss\n", "\n".join(["", "custom_loss", *more, ""]))
 
 
 # ---- reference ------------------------------------------------------------------------------
 
-HOMES = ("", "svm", "losses", "kernels", "plotting", "io", "patch", "tabular")
+HOMES = ("", "svm", "losses", "kernels", "plotting", "io", "patch")
 TABLES = {"COUPLED", "LOSSES", "KERNELS", "Points"}  # described in words
 
 
@@ -68,12 +68,12 @@ def list_all_names(app, docname, source):
     for home in HOMES:
         module = importlib.import_module(f"resolvent.{home}".rstrip("."))
         for name in sorted(set(module.__all__) - listed - TABLES):
+            kind = "class" if isinstance(getattr(module, name), type) else "function"
             listed.add(name)
-            lines.append(f"   {home}.{name}".replace(" .", " "))
+            lines += [f".. auto{kind}:: {module.__name__}.{name}", "   :members:", ""]
     if lines:
-        opening = ["Further names", "-------------", "", ".. autosummary::", "   :toctree: api"]
         source[0] = source[0].rstrip().removesuffix("```") + "\n".join(
-            ["", *opening, "   :nosignatures:", "", *lines, "```", ""]
+            ["", "Further names", "-------------", "", *lines, "```", ""]
         )
 
 
@@ -86,10 +86,12 @@ numpydoc_class_members_toctree = False
 INHERITED = {"get_metadata_routing", "__sklearn_tags__"}
 
 
-def escape_bars(app, what, name, obj, options, lines):
-    """Let |r| be a size: reStructuredText would take it for a substitution."""
+def escape(app, what, name, obj, options, lines):
+    """Let |r| be a size and coef_ a name: reStructuredText would take them for references."""
     lines[:] = [
-        line if any(mark in line for mark in ("`", ">>>", "...")) else line.replace("|", r"\|")
+        line
+        if any(mark in line for mark in ("`", ">>>", "..."))
+        else re.sub(r"(\w)_(?=[\s.,;:)]|$)", r"\1\\_", line.replace("|", r"\|"))
         for line in lines
     ]
 
@@ -141,4 +143,4 @@ def setup(app):
     app.connect("source-read", list_all_pages)
     app.connect("source-read", list_all_names)
     app.connect("autodoc-skip-member", skip)
-    app.connect("autodoc-process-docstring", escape_bars, priority=900)  # after numpydoc
+    app.connect("autodoc-process-docstring", escape, priority=900)  # after numpydoc

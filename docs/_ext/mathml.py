@@ -6,7 +6,7 @@ import latex2mathml.converter
 def _visit(display):
     def visit(self, node):
         element = latex2mathml.converter.convert(node.astext(), display=display)
-        opening, closing = ('<div class="math">', "</div>") if display == "block" else ("", "")
+        opening, closing = ('<div class="formula">', "</div>") if display == "block" else ("", "")
         self.body.append(opening + element + closing)
         from docutils.nodes import SkipNode
 
