@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -34,7 +35,7 @@ class LowRank:
     values : Values
         The kernel matrix K.
     rank : int or None
-        Number of landmarks; None where they are given.
+        Number of landmarks; None where they are given, or found by `solve_to_tolerance`.
     landmarks : str, indices or rows
         See :func:`resolvent.gram`.
     certificate : {"auto", "exact", "sampled", "subspace"}
@@ -43,6 +44,8 @@ class LowRank:
         Bytes for the features.
     notify : callable
         Called now and then with the share of the certificate that is done, or -1.
+    say : callable
+        Called with what was found at a rank, and what is done next.
     """
 
     values: Values
@@ -51,6 +54,7 @@ class LowRank:
     certificate: str = "auto"
     memory_limit: Any = None
     notify: Notify = lambda share: None
+    say: Callable[[str], None] = lambda text: None
 
 
 class LowRankFit(NamedTuple):
@@ -58,11 +62,11 @@ class LowRankFit(NamedTuple):
 
     coef: np.ndarray
     intercept: np.ndarray
-    weights: np.ndarray
+    weights: np.ndarray | None
     solutions: list[Solution]
     seconds: float
-    gram: NystroemGram
-    certificate: OriginalCertificate
+    gram: NystroemGram | None  # None where the exact solver has the last word
+    certificate: OriginalCertificate | None
 
 
 def solve_low_rank(

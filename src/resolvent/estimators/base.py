@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -16,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from resolvent._frames import refuse_what_is_no_number
 from resolvent.approximation.certificate import check_certificate
 from resolvent.approximation.fitting import LowRank, LowRankFit, solve_low_rank
+from resolvent.approximation.growth import solve_to_tolerance
 from resolvent.estimators.compat import CallbackSupportMixin, FitProgress
 from resolvent.estimators.expansion import Expansion, as_samples, take_rows
 from resolvent.fitting import Fit, solve_columns
@@ -204,12 +206,16 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             "random_state": self.random_state,
         }
 
-    def _log(self, record: Record) -> None:
-        if not getattr(self, "verbose", 0):
-            return
-        if not logger.hasHandlers():
+    def _speaks(self) -> bool:
+        """Whether to report progress; then there is someone to hear it."""
+        if getattr(self, "verbose", 0) and not logger.hasHandlers():
             logger.addHandler(logging.StreamHandler())
             logger.setLevel(logging.INFO)
+        return bool(getattr(self, "verbose", 0))
+
+    def _log(self, record: Record) -> None:
+        if not self._speaks():
+            return
         logger.info(
             "%s: iteration %d, %.1f s, objective %.6g, relative gap %.2e",
             type(self).__name__,
@@ -261,8 +267,12 @@ class KernelMachine(Machine):
             self._expand(data, kernel, fit)
             self._set_rank(None, None, "exact", np.zeros(np.size(self.dual_gap_)))
         else:
-            what = self._low_rank(data, kernel)
-            fit = self._solve(what, losses, targets, weight, by=solve_low_rank, **settings)
+            what, by = self._low_rank(data, kernel), solve_low_rank
+            if what.rank is None and self.rank is not None:
+                by = partial(
+                    solve_to_tolerance, exact=lambda: self._gram(data, kernel, self.memory_limit)
+                )
+            fit = self._solve(what, losses, targets, weight, by=by, **settings)
             self._expand_landmarks(data, kernel, fit)
         self.kernel_ = kernel
         self._coef = fit.coef  # for a warm start
@@ -276,22 +286,27 @@ class KernelMachine(Machine):
         check_certificate(self.certificate)
         return LowRank(
             values_of(data.X, kernel),
-            None if self.rank is None else checked_rank(self.rank),
+            None if self.rank is None or self.rank == "auto" else checked_rank(self.rank),
             self.landmarks,
             self.certificate,
             self.memory_limit,
             self._log_certificate,
+            self._say,
         )
 
     def _expand_landmarks(self, data: Data, kernel: Kernel | None, fit: LowRankFit) -> None:
         """Keep the landmarks and their coefficients, which are the model."""
         K, bounds = fit.gram, fit.certificate
+        if K is None or bounds is None:
+            self._expand(data, kernel, Fit(*fit[:5]))
+            return self._set_rank(None, None, "exact", np.zeros(np.size(self.dual_gap_)))
         inside = K.landmarks
         if inside[0] >= 0:
             self.support_ = data.kept[inside]
             rows = self.support_ if kernel is None else take_rows(data.X, inside)
         else:  # given as rows
             self.support_, rows = inside, K.points.values
+        assert fit.weights is not None
         self._expansion = Expansion(kernel, rows, K.expansion(fit.weights.T), fit.intercept)
         self._set_rank(K.rank, self.support_, bounds.method, bounds.approximation)
 
@@ -307,8 +322,12 @@ class KernelMachine(Machine):
 
     def _log_certificate(self, share: float) -> None:
         """Say now and then how far the certificate of the original problem is."""
-        if getattr(self, "verbose", 0) and share >= 0.0:
-            logger.info("%s: certificate, %.0f%% of the kernel", type(self).__name__, 100 * share)
+        if share >= 0.0:
+            self._say(f"certificate, {100 * share:.0f}% of the kernel")
+
+    def _say(self, text: str) -> None:
+        if self._speaks():
+            logger.info("%s: %s", type(self).__name__, text)
 
 
 def checked_C(C: Any) -> float:

@@ -104,7 +104,7 @@ class KernelQuantileRegressor(IntervalMixin, MachineRegressor, KernelMachine):
         max_iter: int | None = None,
         time_limit: float | None = None,
         memory_limit: Any = "auto",
-        rank: int | None = None,
+        rank: Any = None,
         landmarks: Any = "rpcholesky",
         certificate: str = "auto",
         warm_start: bool = False,

@@ -164,9 +164,11 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
     memory_limit : int or str, default="auto"
         Bytes, or a string like "2GB", for rows of the kernel matrix, or features; "auto" is a
         quarter of what is free.
-    rank : int or None, default=None
+    rank : int, "auto" or None, default=None
         Number of landmarks of a low-rank fit: the function is sought among those that they span,
-        and `dual_gap_` says how far it is from the optimum over all functions. None fits exactly.
+        and `dual_gap_` says how far it is from the optimum over all functions. "auto" takes as many
+        as `tol` of that gap needs, or all samples, by the exact solver, where that is estimated to
+        cost less. None fits exactly.
     landmarks : {"rpcholesky", "uniform"}, indices or rows, default="rpcholesky"
         How landmarks are chosen (see :func:`resolvent.gram`), or themselves; then `rank` is their
         number.
@@ -209,7 +211,7 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
     target_unit_ : float or ndarray of shape (n_targets,)
         The unit that C and the parameters of the loss were taken in, 1 if that of the data.
     rank_ : int or None
-        Landmarks that the model is of; None of an exact fit.
+        Landmarks that the model is of; None of an exact fit, also where rank="auto" ended in one.
     landmarks_ : ndarray of shape (rank_,) or None
         Their indices, -1 of those given as rows. They are the model: `support_` is the same, and
         `dual_coef_` are their coefficients.
@@ -249,7 +251,7 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
         max_iter: int | None = None,
         time_limit: float | None = None,
         memory_limit: Any = "auto",
-        rank: int | None = None,
+        rank: Any = None,
         landmarks: Any = "rpcholesky",
         certificate: str = "auto",
         warm_start: bool = False,

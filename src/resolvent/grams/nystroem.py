@@ -21,46 +21,33 @@ from resolvent.grams.values import IsOver, Values
 
 __all__ = ["NystroemGram", "nystroem"]
 
-PIVOT = 10.0  # ulps of the values, in units of k(x, x): squared pivots below this are rounding
+# Squared pivots that are rounding, in units of k(x, x): ten ulps of the values, and in double
+# precision what is left of sums of thousands of products.
+PIVOT_ULPS, LEAST_PIVOT = 10.0, 1e-12
 BLOCKS = 4  # of columns of L^-T, below whose blocks on the diagonal are zeros that need no product
 
 
 class NystroemGram(LinearGram):
     """K^ = ZZ' of landmarks, held as Z; all else is what a linear kernel on Z is.
 
-    Landmarks that depend on others up to rounding are left out.
-
     Parameters
     ----------
     values : Values
         The kernel matrix K.
-    landmarks : ndarray of int, or what ``values.given`` returns
-        Indices of samples, or samples that need not be among those of K.
-    is_over : callable
-        Whether the time for computing features has passed. Then they are left at zero: K^ = 0,
-        which is below K too.
-
-    Attributes
-    ----------
     landmarks : ndarray of shape (rank,)
         Indices of the landmarks; -1 for those that were given as rows.
-    rank : int
-        How many there are.
-    complete : bool
-        Whether all features were computed.
+    points : samples of `values`
+        The landmarks themselves.
+    root : ndarray of shape (rank, rank)
+        L^-T, upper triangular, in float64.
+    Z : ndarray of shape (n, rank)
+        The features.
     """
 
-    def __init__(self, values: Values, landmarks: Any, is_over: IsOver = lambda: False) -> None:
-        self.values = values
-        by_index = isinstance(landmarks, np.ndarray)
-        points = values.take(landmarks) if by_index else landmarks
-        kept, self.root = _root(values.square(points), values.dtype)
-        self.points = values.take(landmarks[kept]) if by_index else landmarks.take(kept)
-        self.landmarks = landmarks[kept] if by_index else np.full(len(kept), -1)
-        Z = np.zeros((values.n, len(kept)), values.dtype)
-        self.complete = self._fill(Z, is_over)
-        if not self.complete:
-            Z[:] = 0.0
+    def __init__(
+        self, values: Values, landmarks: np.ndarray, points: Any, root: np.ndarray, Z: np.ndarray
+    ) -> None:
+        self.values, self.landmarks, self.points, self.root = values, landmarks, points, root
         super().__init__(Z)
 
     @property
@@ -68,18 +55,40 @@ class NystroemGram(LinearGram):
         """Number of landmarks, and of columns of Z."""
         return len(self.landmarks)
 
-    def _fill(self, Z: np.ndarray, is_over: IsOver) -> bool:
-        """Compute Z = K_nS L^-T by tiles of rows."""
-        root, m = self.root.astype(Z.dtype), Z.shape[1]
-        step = max(1, -(-m // BLOCKS))
-        blocks = [(first, min(first + step, m)) for first in range(0, m, step)]
+    def extended(self, new: np.ndarray, is_over: IsOver = lambda: False) -> NystroemGram:
+        """Add landmarks by their indices; features that are known stay.
+
+        With L = [[L1, 0], [A, L2]], A = K_21 L1^-T and L2 L2' = K_22 - AA', the new columns of Z
+        are (K_n2 - Z A') L2^-T.
+        """
+        if not len(new):
+            return self
+        m = self.rank
+        both = np.concatenate([self.landmarks, new])
+        K = self.values.square(self.values.take(both))
+        A = K[m:, :m] @ self.root
+        kept, root = _root(K[m:, m:] - A @ A.T, self.values.dtype, float(K.diagonal().max()))
+        if not len(kept):
+            return self
+        A, chosen = A[kept], new[kept]
+        Z = np.zeros((self.n, m + len(kept)), self.dtype)
+        Z[:, :m] = self.X
+        before = (A.T @ root).astype(self.dtype)
+        after = root.astype(self.dtype)
 
         def put(start: int, tile: np.ndarray) -> None:
             rows = Z[start : start + len(tile)]
-            for first, stop in blocks:
-                np.matmul(tile[:, :stop], root[:stop, first:stop], out=rows[:, first:stop])
+            np.matmul(tile, after, out=rows[:, m:])
+            rows[:, m:] -= rows[:, :m] @ before
 
-        return self.values.each_tile(np.arange(len(Z)), self.points, put, is_over)
+        every = np.arange(self.n)
+        if not self.values.each_tile(every, self.values.take(chosen), put, is_over):
+            return self
+        whole = np.zeros((Z.shape[1], Z.shape[1]))
+        whole[:m, :m], whole[m:, m:] = self.root, root
+        whole[:m, m:] = -self.root @ A.T @ root
+        landmarks = np.concatenate([self.landmarks, chosen])
+        return NystroemGram(self.values, landmarks, self.values.take(landmarks), whole, Z)
 
     @property
     def residual_diagonal(self) -> np.ndarray:
@@ -135,7 +144,41 @@ def nystroem(
     with one_blas_thread():
         if given is None:
             given = choose_landmarks(values, kind, rank, rng, is_over)
-        return NystroemGram(values, given, is_over)
+        return _build(values, given, is_over)
+
+
+def _build(values: Values, landmarks: Any, is_over: IsOver) -> NystroemGram:
+    """Compute the features of landmarks; those that depend on others up to rounding are left out.
+
+    Where the time is over, features are left at zero: K^ = 0, which is below K too.
+    """
+    by_index = isinstance(landmarks, np.ndarray)
+    points = values.take(landmarks) if by_index else landmarks
+    K = values.square(points)
+    kept, root = _root(K, values.dtype, float(K.diagonal().max()))
+    if not len(kept):  # no landmark has a kernel function that is not zero
+        kept, root = np.arange(1), np.zeros((1, 1))
+    points = values.take(landmarks[kept]) if by_index else landmarks.take(kept)
+    Z = np.zeros((values.n, len(kept)), values.dtype)
+    if not _fill(values, points, root.astype(values.dtype), Z, is_over):
+        Z[:] = 0.0
+    return NystroemGram(
+        values, landmarks[kept] if by_index else np.full(len(kept), -1), points, root, Z
+    )
+
+
+def _fill(values: Values, points: Any, root: np.ndarray, Z: np.ndarray, is_over: IsOver) -> bool:
+    """Compute Z = K_nS L^-T by tiles of rows; False if the time was over before the last."""
+    m = Z.shape[1]
+    step = max(1, -(-m // BLOCKS))
+    blocks = [(first, min(first + step, m)) for first in range(0, m, step)]
+
+    def put(start: int, tile: np.ndarray) -> None:
+        rows = Z[start : start + len(tile)]
+        for first, stop in blocks:
+            np.matmul(tile[:, :stop], root[:stop, first:stop], out=rows[:, first:stop])
+
+    return values.each_tile(np.arange(len(Z)), points, put, is_over)
 
 
 def checked_rank(rank: Any) -> int:
@@ -145,10 +188,15 @@ def checked_rank(rank: Any) -> int:
     return int(rank)
 
 
+def most_rank(values: Values, memory_limit: Any) -> int:
+    """Landmarks whose features fit the memory limit."""
+    return parse_memory(memory_limit) // (values.n * values.dtype.itemsize)
+
+
 def check_room(values: Values, rank: int, memory_limit: Any) -> None:
     """Refuse features that do not fit the memory limit."""
     limit, row = parse_memory(memory_limit), values.n * values.dtype.itemsize
-    if rank * row > limit:
+    if rank > most_rank(values, memory_limit):
         raise ValueError(
             f"rank={rank} needs {rank * row / 1e9:.2g} GB for the features of {values.n} samples, "
             f"and memory_limit allows {limit / 1e9:.2g} GB: use rank={limit // row}, float32 data, "
@@ -156,18 +204,15 @@ def check_room(values: Values, rank: int, memory_limit: Any) -> None:
         )
 
 
-def _root(K: np.ndarray, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray]:
+def _root(K: np.ndarray, dtype: np.dtype[Any], largest: float) -> tuple[np.ndarray, np.ndarray]:
     """Which landmarks to keep, and L^-T of their matrix K = LL', upper triangular, in float64.
 
-    By Cholesky with complete pivoting: it ends at the first pivot that is rounding, so that what is
-    left of all other landmarks is less than that.
+    By Cholesky with complete pivoting: it ends at the first pivot that is rounding, in units of the
+    largest k(x, x), so that what is left of all other landmarks is less than that.
     """
-    ulps = max(PIVOT * float(np.finfo(dtype).eps), len(K) * float(np.finfo(float).eps))
-    largest = float(K.diagonal().max())
-    factor, pivots, rank, _ = lapack.dpstrf(K, tol=ulps * largest, lower=1)
-    rank = max(1, int(rank))
-    kept = pivots[:rank] - 1
+    least = max(PIVOT_ULPS * float(np.finfo(dtype).eps), LEAST_PIVOT) * largest
+    if not K.diagonal().max() > least:  # LAPACK takes the first pivot whatever its size
+        return np.arange(0), np.zeros((0, 0))
+    factor, pivots, rank, _ = lapack.dpstrf(K, tol=least, lower=1)
     L = np.tril(factor[:rank, :rank])
-    if largest <= 0.0:  # no landmark has a kernel function that is not zero
-        return kept, np.zeros((1, 1))
-    return kept, solve_triangular(L, np.eye(rank), lower=True).T
+    return pivots[:rank] - 1, solve_triangular(L, np.eye(rank), lower=True).T
