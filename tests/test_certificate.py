@@ -1,12 +1,12 @@
-"""Bounds of coefficients that do not sum to zero."""
+"""What is computed of a certificate, and the bounds of coefficients that do not sum to zero."""
 
 import numpy as np
 import pytest
 from samples import as_targets
 
-from resolvent import Problem, gram, solve
+from resolvent import Problem, Status, gram, solve
 from resolvent.losses import LOSSES
-from resolvent.problem.certificate import certify
+from resolvent.problem.certificate import bounds, certify, is_solved, is_within, relative_gap
 
 N = 60
 
@@ -37,3 +37,25 @@ def test_bounds_without_a_product_hold_on_the_way(loss):
         assert certificate.primal >= best.dual - slack
         gaps.append(certificate.primal - certificate.dual)
     assert gaps[-1] < 0.1 * gaps[0]
+
+
+def test_what_is_solved_depends_on_what_was_asked_for():
+    assert is_solved(Status.CONVERGED, 1e-5)
+    assert is_solved(Status.STEP, 1e-5)
+    assert is_solved(Status.PRECISION_LIMIT, 0.0)
+    assert not is_solved(Status.PRECISION_LIMIT, 1e-5)
+    assert not is_solved(Status.MAX_ITER, 1e-5)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_bounds_of_a_point_are_those_of_the_problem(fit_intercept):
+    K, y = make("hinge")
+    problem = Problem("hinge", K, y, 2.0, fit_intercept=fit_intercept)
+    coef = solve("hinge", K, y, 2.0, fit_intercept=fit_intercept, tol=1e-2).coef
+    b = 0.3 if fit_intercept else 0.0
+    primal, dual = bounds(problem, 0, coef, problem.gram.product(coef[None])[0], b)
+    assert primal == pytest.approx(problem.primal(coef, b))
+    assert dual == pytest.approx(problem.dual(coef) - b * coef.sum())
+    assert relative_gap(primal, dual) == pytest.approx((primal - dual) / max(primal, dual))
+    for tol in (0.5, 1.5):
+        assert is_within(primal, dual, tol * relative_gap(primal, dual)) is (tol > 1)

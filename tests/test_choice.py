@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from samples import as_targets
 
 from resolvent import Problem, solve
+from resolvent.grams.chunks import HeldRows
 from resolvent.kernels import RBF
 from resolvent.losses import LOSSES, as_loss
 from resolvent.problem import sums
@@ -33,8 +34,8 @@ def chosen(paired, slot, before, size=8):
     y, z = np.where(rng.random(n) < 0.5, 1.0, -1.0), 2.0 * rng.standard_normal(n)
     C = np.where(np.arange(n) == 3, 0.0, 1.0)
     c, alpha = 0.3 * y * C, np.full(n, 0.5)
-    loss = as_loss("hinge")
-    block, b, largest = choose(loss, y, C, c, z, 0.0, alpha, slot, before, size, paired, 1.0)
+    loss, held = as_loss("hinge"), HeldRows(np.empty((n, n)), slot)
+    block, b, largest = choose(loss, y, C, c, z, 0.0, alpha, held, before, size, paired, 1.0)
     h = np.array(
         [
             sums.answer(loss, *x) if x[1] > 0.0 else 0.0

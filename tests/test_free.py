@@ -72,8 +72,8 @@ def test_no_step_makes_the_dual_worse_or_unbalances_it(loss, fit_intercept, ofte
     taken = []
     original = free.FreeStep.take
 
-    def take(self, c, z, b, rows, slot):
-        found = original(self, c, z, b, rows, slot)
+    def take(self, c, z, b, held):
+        found = original(self, c, z, b, held)
         if found is not None:
             new = c.copy()
             new[found[0]] = found[1]
@@ -105,8 +105,8 @@ def near_the_optimum(loss, fit_intercept):
     steps = greedy.greedy(problem, accelerate=False)(point)
     while best - problem.dual(point.coef[0]) > 1e-5 * best:
         next(steps)
-    rows, slot = problem.gram.fetch(np.arange(N))
-    return problem, best, (point.coef[0], point.state[0], float(point.intercept[0]), rows, slot)
+    held = problem.gram.fetch(np.arange(N))
+    return problem, best, (point.coef[0], point.state[0], float(point.intercept[0]), held)
 
 
 @OFFSET

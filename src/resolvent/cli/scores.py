@@ -12,7 +12,7 @@ from resolvent._numeric import EPS
 from resolvent.io.errors import DataFileError
 from resolvent.losses import BY_NAME
 from resolvent.problem import Status
-from resolvent.problem.certificate import relative_gaps
+from resolvent.problem.certificate import is_solved, relative_gaps
 from resolvent.tabular import TabularModel
 
 __all__ = [
@@ -209,14 +209,14 @@ def certificate(estimator: Any) -> dict[str, Any]:
     relative = relative_gaps(gap, objective, objective - gap)
     status = estimator.status_
     tol = estimator.tol
-    solved = status <= Status.STEP or (status == Status.PRECISION_LIMIT and tol == 0)
+    solved = is_solved(status, tol)
     rank = getattr(estimator, "rank_", None)
     if rank is not None:  # whoever gives a rank asks for the best model of that rank
         solved = status <= Status.RANK_LIMIT
     return {
         "status": status.name,
         "message": status.message,
-        "solved": bool(solved),
+        "solved": solved,
         "objective": float(objective.sum()),
         "gap": float(gap.max()),
         "relative_gap": float(relative.max()),

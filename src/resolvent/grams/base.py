@@ -12,6 +12,7 @@ import numpy as np
 from resolvent.grams.systems import EPS, Curvature, Direction, bordered, coupled_move, inverse
 
 if TYPE_CHECKING:
+    from resolvent.grams.linear import LinearGram
     from resolvent.grams.rows import RowGram
 
 __all__ = ["CHUNK_WORK", "Chunk", "Gram"]
@@ -69,8 +70,6 @@ class Gram(ABC):
         the rounding of `dtype` where it is computed again, in products of other shapes.
     scores_at_hand : bool
         Whether the state is the scores.
-    factored : bool
-        Whether K is held as X, K = XX', which no rounding makes indefinite.
     working_space : float
         Bytes, at most, that matrices of a solver may take beside rows of K.
     """
@@ -81,13 +80,22 @@ class Gram(ABC):
     row_cost: int
     noise: float = 0.0
     scores_at_hand: bool = False
-    factored: bool = False
     working_space: float = math.inf
 
     @property
     def rows(self) -> RowGram | None:
         """Access to rows of K, where they are at hand or can be computed."""
         return None
+
+    @property
+    def factor(self) -> LinearGram | None:
+        """K as XX', where it is held as X: then no rounding makes it indefinite."""
+        return None
+
+    @property
+    def factored(self) -> bool:
+        """Whether K is held as X."""
+        return self.factor is not None
 
     @property
     def trace(self) -> float:

@@ -9,12 +9,34 @@ import numpy as np
 from resolvent._threads import run
 from resolvent.grams.base import Chunk, read_only
 
-__all__ = ["CHUNK", "RowChunk", "RowPanel", "add_product", "add_rows", "square"]
+__all__ = ["CHUNK", "HeldRows", "RowChunk", "RowPanel", "add_product", "add_rows", "square"]
 
 CHUNK = 256  # coordinates whose updates go to all scores together
 ALONE = 100_000  # multiply-adds that are not worth another thread
 TILE = 1 << 19  # elements of rows that one thread takes at a time
 GATHERED = 1 << 15  # elements that it gathers at a time: it waits for memory at each line of them
+
+
+class HeldRows(NamedTuple):
+    """Rows of K, which stay as they are while `values` or a view of it is referenced.
+
+    In compiled loops see `row_of` and `has_row` of :mod:`resolvent.grams.panels`.
+    """
+
+    values: np.ndarray
+    slot: np.ndarray  # where in them the row of a coordinate is, -1 if it is not held
+
+    def has(self, index: Any) -> Any:
+        """Whether the rows of some coordinates are held."""
+        return self.slot[index] >= 0
+
+    def square(self, index: np.ndarray) -> np.ndarray:
+        """K on some coordinates, whose rows are held, as a new array."""
+        return square(self.values, self.slot[index], index)
+
+    def add_to(self, z: np.ndarray, coef: np.ndarray, index: np.ndarray) -> None:
+        """Add to scores z what coefficients of some coordinates, whose rows are held, make."""
+        add_rows(z, coef, self.values, self.slot[index])
 
 
 class RowPanel(NamedTuple):
@@ -47,10 +69,10 @@ class RowChunk(Chunk):
     the scores once for many rows.
     """
 
-    def __init__(self, part: np.ndarray, rows: np.ndarray, slot: np.ndarray, place: np.ndarray):
+    def __init__(self, part: np.ndarray, held: HeldRows, place: np.ndarray) -> None:
         self.which = np.unique(part)  # an order may visit a coordinate twice
-        self.rows, self.where = rows, slot[self.which]
-        K = square(rows, self.where, self.which)
+        self.rows, self.where = held.values, held.slot[self.which]
+        K = held.square(self.which)
         place[self.which] = np.arange(len(self.which))
         super().__init__(part, RowPanel(read_only(K), read_only(place)), len(K))
 

@@ -44,7 +44,6 @@ class LinearGram(Gram):
         Precision of X. None: float32 stays float32, all else becomes float64.
     """
 
-    factored = True
     _mean: np.ndarray | None = None  # of the rows before they were centred
 
     def __init__(self, X: Any, bias: float = 0.0, dtype: Any = None) -> None:
@@ -66,6 +65,10 @@ class LinearGram(Gram):
         norms = np.empty(self.n)
         self._run(features.fill_norms, [(self.panel, norms, *p) for p in self._parts(self.n)], 1)
         self.diagonal = checked_diagonal(norms)
+
+    @property
+    def factor(self) -> LinearGram:
+        return self
 
     @property
     def columns(self) -> int:

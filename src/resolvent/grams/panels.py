@@ -5,11 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba.extending import register_jitable
 
 from resolvent._jit import plain
 from resolvent.grams.features import inner
 
-__all__ = ["add_rows_part", "add_scores", "gather", "put"]
+__all__ = ["add_held_rows", "add_rows_part", "add_scores", "gather", "has_row", "put", "row_of"]
+
+
+@register_jitable
+def has_row(held: Any, i: int) -> bool:
+    """Whether the row of a coordinate is held."""
+    return held.slot[i] >= 0
+
+
+@register_jitable
+def row_of(held: Any, i: int) -> Any:
+    """Row of a coordinate, which is held."""
+    return held.values[held.slot[i]]
+
+
+@register_jitable
+def add_held_rows(held: Any, index: Any, coef: np.ndarray, z: np.ndarray) -> None:
+    """Add to scores z what coefficients of some coordinates, whose rows are held, make."""
+    add_rows_part(held.values, held.slot[index], coef, z, 0, len(z))
 
 
 @plain

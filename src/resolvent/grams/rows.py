@@ -12,7 +12,7 @@ import numpy as np
 from resolvent._threads import one_blas_thread, run
 from resolvent.grams.base import CHUNK_WORK, Chunk, Gram, checked_diagonal, read_only
 from resolvent.grams.cache import RowCache
-from resolvent.grams.chunks import CHUNK, RowChunk, add_product, square
+from resolvent.grams.chunks import CHUNK, HeldRows, RowChunk, add_product, square
 from resolvent.grams.memory import parse_memory
 from resolvent.kernels import Kernel
 from resolvent.kernels.points import Points, check_dtype, split
@@ -62,13 +62,18 @@ class RowGram(Gram):
         """How many rows are at hand."""
 
     @abstractmethod
-    def fetch(self, index: np.ndarray, most: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of K, with where in them the row of a coordinate is, -1 if it is not shown.
+    def fetch(self, index: np.ndarray, most: int = 0) -> HeldRows:
+        """Hold rows of K: those of `index`.
 
-        Those of `index` are shown. Both arrays are good for as long as the first, or a view of it,
-        is referenced, whatever other threads do. If `most` is given, other rows that are at hand
-        are shown too, and beyond so many rows those used longest ago make room for new ones.
+        They are good for as long as the result, or a view of it, is referenced, whatever other
+        threads do. If `most` is given, other rows that are at hand are held too, and beyond so many
+        rows those used longest ago make room for new ones.
         """
+
+    def matrix_of_rows(self) -> np.ndarray:
+        """All of K, where all rows can be at hand; not copied if they lie in order."""
+        rows, slot = self.fetch(np.arange(self.n))
+        return rows if (slot == np.arange(self.n)).all() else rows[slot]
 
     @abstractmethod
     def _where(self, index: np.ndarray) -> np.ndarray:
@@ -82,9 +87,9 @@ class RowGram(Gram):
         support = support[np.argsort(self._where(support), kind="stable")]
         with one_blas_thread():
             for part in split(support, min(4 * TILE_ROWS, self._part)):
-                rows, slot = self.fetch(part)
-                add_product(result, coef[:, part], rows, slot[part])
-                del rows  # before others are fetched
+                held = self.fetch(part)
+                add_product(result, coef[:, part], held.values, held.slot[part])
+                del held  # before others are fetched
         return result
 
     def scores(self, state: np.ndarray) -> np.ndarray:
@@ -93,12 +98,12 @@ class RowGram(Gram):
     def chunks(self, order: np.ndarray) -> Iterator[Chunk]:
         place = np.zeros(self.n, np.int64)
         for fetched in split(np.asarray(order, np.int64), self._part):
-            rows, slot = self.fetch(fetched)
+            held = self.fetch(fetched)
             for part in split(fetched, CHUNK):
-                chunk = RowChunk(part, rows, slot, place)
+                chunk = RowChunk(part, held, place)
                 yield chunk
                 chunk.release()
-            del rows  # before others are fetched
+            del held  # before others are fetched
 
 
 class StoredGram(RowGram):
@@ -108,7 +113,7 @@ class StoredGram(RowGram):
         self.matrix, self.diagonal = read_only(matrix), diagonal
         self.n = self.row_cost = len(matrix)
         self.dtype = matrix.dtype
-        self._slot = np.arange(self.n)
+        self._held = HeldRows(self.matrix, np.arange(self.n))
         self._part = max(1, CHUNK_WORK // self.n)
 
     @property
@@ -119,8 +124,8 @@ class StoredGram(RowGram):
     def at_hand(self) -> int:
         return self.n
 
-    def fetch(self, index: np.ndarray, most: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        return self.matrix, self._slot
+    def fetch(self, index: np.ndarray, most: int = 0) -> HeldRows:
+        return self._held
 
     def _where(self, index: np.ndarray) -> np.ndarray:
         return index
@@ -278,8 +283,8 @@ class ComputedGram(RowGram):
     def at_hand(self) -> int:
         return self._cache.count
 
-    def fetch(self, index: np.ndarray, most: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        return self._cache.fetch(index, most, self._compute)
+    def fetch(self, index: np.ndarray, most: int = 0) -> HeldRows:
+        return HeldRows(*self._cache.fetch(index, most, self._compute))
 
     def _where(self, index: np.ndarray) -> np.ndarray:
         return self._cache.where(index)

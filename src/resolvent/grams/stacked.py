@@ -31,8 +31,11 @@ class StackedGram(Gram):
         self.kernel, self.k = kernel, k
         self.n = kernel.n * k
         self.dtype, self.noise, self.row_cost = kernel.dtype, kernel.noise, kernel.row_cost
-        self.diagonal, self.factored = np.repeat(kernel.diagonal, k), kernel.factored
-        self.factor = kernel if isinstance(kernel, LinearGram) else None
+        self.diagonal = np.repeat(kernel.diagonal, k)
+
+    @property
+    def factor(self) -> LinearGram | None:
+        return self.kernel.factor
 
     def state(self, coef: np.ndarray) -> np.ndarray:
         columns = coef.reshape(len(coef), self.kernel.n, self.k).swapaxes(1, 2)

@@ -13,7 +13,7 @@ from resolvent.grams import Gram
 from resolvent.losses import as_loss
 from resolvent.model_selection.splitting import Splitting
 from resolvent.problem import Array, Problem, Status, sums, times_weight
-from resolvent.problem.certificate import relative_gaps
+from resolvent.problem.certificate import bounds, relative_gap, relative_gaps
 from resolvent.solvers.choose import choose, facts_of, steps_of
 from resolvent.solvers.iterate import Point, Steps
 
@@ -266,18 +266,15 @@ class Coarse(Walker):
     def _gap(self, problem: Problem, point: Point, j: int, C: float) -> float:
         """Relative gap of problem j with the scores as they are kept up to date."""
         b = float(point.intercept[j]) if problem.fit_intercept else 0.0
-        loss, y, c, z = problem.loss, problem.y[j], point.coef[j], point.state[j]
-        losses, conjugates, products, _ = sums.fenchel(loss, y, problem.C[j], c, z, b)
-        primal = losses + 0.5 * products
-        dual = -conjugates - 0.5 * products - b * float(c.sum())
-        return self.relative(j, primal, dual, z + b, C)
+        z = point.state[j]
+        return self.relative(j, *bounds(problem, j, point.coef[j], z, b), z + b, C)
 
     def relative(self, j: int, primal: float, dual: float, scores: Array, C: float) -> float:
         """Gap of problem j in units of what the score can tell."""
         y = np.ascontiguousarray(self.targets[:, j])
         held_out = sums.fenchel(self.loss, y, self.held[j], np.zeros_like(y), scores, 0.0)[0]
         least = C * min(held_out, self.nulls[j])
-        return (primal - dual) / max(abs(primal), abs(dual), least, 1e-200)
+        return relative_gap(primal, dual, max(least, 1e-200))
 
     def _start(self, problem: Problem, C: float) -> tuple[Point, Any]:
         """Where to start at C, and for which problems that is the solution of before."""
@@ -325,9 +322,7 @@ def _first(problem: Problem) -> Point:
 def _dual(problem: Problem, point: Point, j: int, factor: float) -> float:
     """Dual objective of problem j where all coefficients are multiplied by a factor."""
     c, z = factor * point.coef[j], factor * point.state[j]
-    args = problem.loss, problem.y[j], problem.C[j], c, z, 0.0
-    _, conjugates, products, _ = sums.fenchel(*args)
-    return -conjugates - 0.5 * products
+    return bounds(problem, j, c, z, 0.0)[1]
 
 
 def _nulls(problem: Problem) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from resolvent._threads import others_wait, run
-from resolvent.grams import Gram, RowGram, gram
+from resolvent.grams import Gram, gram
 from resolvent.grams.memory import parse_memory
 from resolvent.grams.rows import TILE_COLUMNS, TILE_ROWS, StoredGram
 from resolvent.kernels import RBF, Kernel, Linear, Points
@@ -114,10 +114,10 @@ class SharedGrams:
             memory_limit=max(1, self.limit // self.live),
             dtype=None if kernel is None else self.dtype,
         )
-        if isinstance(made, RowGram) and made.capacity == made.n:
+        if made.rows is not None and made.rows.capacity == made.n:
             for rows in split(np.arange(made.n), TILE_COLUMNS):
                 pause()
-                made.fetch(rows)
+                made.rows.fetch(rows)
         return made
 
     def _plan(self, kernel: Kernel) -> None:

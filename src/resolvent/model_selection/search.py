@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from resolvent._clock import Clock
 from resolvent._threads import one_blas_thread, run
 from resolvent.estimators.base import Data, Machine
-from resolvent.grams import Gram, RowGram
+from resolvent.grams import Gram
 from resolvent.model_selection.closed_form import SquaredFolds
 from resolvent.model_selection.folds import Fold
 from resolvent.model_selection.follow import Coarse, Stage, follow, join, together
@@ -223,8 +223,8 @@ class Search:
 
     def _together(self, g: int, gram: Gram) -> None:
         """Go on, by splitting, with the folds of a gamma for which blocks took too long."""
-        assert isinstance(gram, RowGram)  # or nothing would have been handed over
-        splitting = Splitting(gram, self.settings["fit_intercept"], self.pause)
+        assert gram.rows is not None  # or nothing would have been handed over
+        splitting = Splitting(gram.rows, self.settings["fit_intercept"], self.pause)
         handed = dict(sorted(self.handed[g].items()))  # whichever thread was the first
         for i, C in enumerate(self.Cs):
             here = {k: walkers for k, (first, walkers) in handed.items() if first <= i}

@@ -33,6 +33,7 @@ from scipy.linalg import lapack
 
 from resolvent.grams import RowGram
 from resolvent.problem import Array, Problem
+from resolvent.problem.certificate import bounds, primal_of
 
 RELAX = 1.6
 LONG = 10.0  # sigma, in units of the size of coefficients over that of scores
@@ -68,8 +69,7 @@ class Splitting:
     def __init__(self, gram: RowGram, fit_intercept: bool, pause: Callable[[], None]) -> None:
         self.gram, self.fit_intercept, self.pause = gram, fit_intercept, pause
         self.sigma = 0.0
-        rows, slot = gram.fetch(np.arange(gram.n))
-        self.kernel = rows if (slot == np.arange(gram.n)).all() else rows[slot]
+        self.kernel = gram.matrix_of_rows()
         self.shift = self._positive_shift()
         self.inverse = np.empty((0, 0), np.float32)
         self.ones = np.empty(0)  # its row sums
@@ -125,9 +125,9 @@ class Splitting:
                 x = self._balanced(parts, x, v, sigma)
                 z = (x.astype(self.kernel.dtype) @ self.kernel).astype(float) + self.shift * x
                 for (p, q, j), c, z_p, u_p, s_p in zip(parts, x, z, u, s, strict=True):
-                    primal = q.risk.fenchel(j, none, s_p, 0.0)[0] + 0.5 * float(u_p @ s_p)
-                    _, conjugates, products, _ = q.risk.fenchel(j, c, z_p, 0.0)
-                    measures[p] = measure(p, primal, -conjugates - 0.5 * products, s_p)
+                    losses = q.risk.fenchel(j, none, s_p, 0.0)[0]
+                    primal = primal_of(losses, float(u_p @ s_p))
+                    measures[p] = measure(p, primal, bounds(q, j, c, z_p, 0.0)[1], s_p)
                 result[running], fitted[running] = x, s
                 go_on = ~(measures[running] <= tol)
                 if not go_on.any():

@@ -1,5 +1,7 @@
 """The certificate: the one place where primal, dual and gap are computed, and how exact they are.
 
+Others, compiled loops included, call `primal_of`, `dual_of`, `is_within` and `relative_gap`.
+
 For any model, of scores s = z + b and norm |f|, and any c in the domain of the dual that sums to
 zero if there is an offset,
 
@@ -17,9 +19,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import ArrayLike, NDArray
 
 from resolvent._numeric import EPS
+from resolvent.problem.solution import Status
 
 if TYPE_CHECKING:
     from resolvent.grams import Gram
@@ -42,6 +46,44 @@ class Certificate(NamedTuple):
     dual: float
     floor: float  # gaps below this are rounding
     fresh: bool = True  # computed from the coefficients, not kept up to date step by step
+
+
+@register_jitable
+def primal_of(losses: float, square: float) -> float:
+    """Objective of a model of that sum of losses and that squared norm."""
+    return losses + 0.5 * square
+
+
+@register_jitable
+def dual_of(conjugates: float, square: float, left_over: float) -> float:
+    """Bound of coefficients with that sum of conjugates and that c'Kc.
+
+    What the sum of coefficients lacks of zero costs it `left_over`, see `Problem.left_over`.
+    """
+    return -conjugates - 0.5 * square - left_over
+
+
+@register_jitable
+def is_within(primal: float, dual: float, tol: float) -> bool:
+    """Whether the gap is within a tolerance relative to the larger objective."""
+    return primal - dual <= tol * max(abs(primal), abs(dual))
+
+
+def relative_gap(primal: float, dual: float, least: float = 1e-200) -> float:
+    """Gap in units of the larger objective, or of `least` if that is more."""
+    return (primal - dual) / max(abs(primal), abs(dual), least)
+
+
+def is_solved(status: Status, tol: float) -> bool:
+    """Whether a solver that stopped with a status has done what was asked of it."""
+    return status <= Status.STEP or (status == Status.PRECISION_LIMIT and tol == 0)
+
+
+def bounds(problem: Problem, j: int, coef: Array, scores: Array, b: Any) -> tuple[float, float]:
+    """Primal and dual at coefficients with ``scores = K coef`` and offset, taken as they are."""
+    losses, conjugates, products, _ = problem.risk.fenchel(j, coef, scores, b)
+    dual = dual_of(conjugates, products, problem.left_over(coef, b))
+    return primal_of(losses, products), dual
 
 
 def relative_gaps(gap: ArrayLike, primal: ArrayLike, dual: ArrayLike) -> Array:
@@ -90,11 +132,11 @@ def certify(
     of_balanced = 2.0 * products - square + gram.trace * float(change @ change)
     # To rounding sum(c) = 0; what is left of it costs the bound b sum(c), to first order.
     left_over = problem.left_over(balanced, b)
-    dual = -conjugates - 0.5 * (square if balanced is coef else of_balanced) - left_over
+    dual = dual_of(conjugates, square if balanced is coef else of_balanced, left_over)
     if problem.fit_intercept and problem.imbalance(balanced) > UNBALANCED:
         dual = -np.inf  # no offset balances them: they prove nothing
     floor = _floor(gram, coef, state, b, size)
-    return Certificate(coef, state, scores, b, losses + 0.5 * square, dual, floor)
+    return Certificate(coef, state, scores, b, primal_of(losses, square), dual, floor)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -105,7 +147,7 @@ def evaluate(
     scores = gram.scores(state[None])[0]
     b = problem.risk.best_offset(j, coef, scores, near) if problem.fit_intercept else 0.0
     losses, _, _, size = problem.risk.fenchel(j, np.zeros_like(coef), scores, b)
-    primal = losses + 0.5 * gram.inner(coef, state, state)
+    primal = primal_of(losses, gram.inner(coef, state, state))
     floor = _floor(gram, coef, state, b, size)
     return Certificate(coef, state, scores, b, primal, -np.inf, floor)
 

@@ -18,7 +18,7 @@ from resolvent.grams import Gram, as_gram
 from resolvent.grams.stacked import StackedGram
 from resolvent.losses import as_loss
 from resolvent.losses.check import check_before_fit
-from resolvent.problem.certificate import BALANCED
+from resolvent.problem.certificate import BALANCED, dual_of, primal_of
 from resolvent.problem.risk import Coupled, Separable
 from resolvent.problem.solution import Array
 
@@ -156,15 +156,19 @@ class Problem:
 
     def primal(self, coef: ArrayLike, intercept: ArrayLike | None = None) -> Any:
         """Objective F at `coef`, and at the best offset unless `intercept` is given."""
-        return self._value(coef, intercept, lambda losses, _, cz: losses + 0.5 * cz)
+        return self._value(coef, intercept, lambda losses, _, square: primal_of(losses, square))
 
     def dual(self, coef: ArrayLike) -> Any:
         """Lower bound -Q(coef) on the minimum; with an offset only if coef sums to zero."""
-        return self._value(coef, 0.0, lambda _, conjugates, cz: -conjugates - 0.5 * cz)
+        return self._value(coef, 0.0, lambda _, conj, square: dual_of(conj, square, 0.0))
 
     def gap(self, coef: ArrayLike, intercept: ArrayLike | None = None) -> Any:
         """Duality gap: how far F(coef) can be above the minimum."""
-        return self._value(coef, intercept, lambda losses, conj, cz: losses + conj + cz)
+        return self._value(
+            coef,
+            intercept,
+            lambda losses, conj, square: primal_of(losses, square) - dual_of(conj, square, 0.0),
+        )
 
     def _value(self, coef: ArrayLike, intercept: ArrayLike | None, combine: Any) -> Any:
         c = self.rows(coef)

@@ -9,7 +9,8 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from resolvent._jit import compiled, resolvent, slope
-from resolvent.grams.panels import add_rows_part
+from resolvent.grams.panels import add_held_rows, has_row, row_of
+from resolvent.problem.certificate import dual_of, is_within, primal_of
 from resolvent.problem.sums import SHARP, Vector, answer, find_offset, sums
 from resolvent.solvers.choice import Index, choose
 from resolvent.solvers.pairs import pair_along, pair_apart
@@ -43,13 +44,11 @@ def largest(x: Vector) -> int:
 
 
 @register_jitable
-def row_within(
-    K: Matrix, here: NDArray[np.bool_], rows: Matrix, slot: Index, block: Index, i: int
-) -> Any:
+def row_within(K: Matrix, here: NDArray[np.bool_], held: Any, block: Index, i: int) -> Any:
     """Row i of the kernel matrix of a block, copied from that of K when first asked for."""
     row = K[i]
     if not here[i]:
-        source = rows[slot[block[i]]]
+        source = row_of(held, block[i])
         for p in range(row.size):
             row[p] = source[block[p]]
         here[i] = True
@@ -65,8 +64,7 @@ def solve_block(
     all_z: Vector,
     b: float,
     all_alpha: Vector,
-    rows: Matrix,
-    slot: Index,
+    held: Any,
     room: Matrix,
     block: Index,
     paired: bool,
@@ -79,7 +77,7 @@ def solve_block(
     Returns the offset, the number of updates, and which coordinates moved by how much. Their
     coefficients are updated in place; the scores, without the offset, are left to the caller.
 
-    Rows of the kernel matrix are rows[slot]; `room` is for the entries of the block's own matrix
+    Rows of the kernel matrix are those `held`; `room` is for the entries of the block's own matrix
     that are needed. The gain of a single update is at least k_ii h_i^2 / 2, whatever the loss.
     Coordinates move in pairs: the first by that gain, its partner by the largest gain of both
     together in the quadratic model (second-order choice). With an offset (`paired`) they move along
@@ -119,7 +117,7 @@ def solve_block(
         updates += 1
         if done and (not paired or fresh == OFFSET_EVERY):
             break
-        k_i, h_i, row_i = k[i], h[i], row_within(K, here, rows, slot, block, i)
+        k_i, h_i, row_i = k[i], h[i], row_within(K, here, held, block, i)
         if paired:
             for p in range(n):
                 pull = k_i * h_i - k[p] * h[p]
@@ -147,7 +145,7 @@ def solve_block(
             # Where K is not positive on the two, there may be no minimum over both.
             if gain[j] > 0.0 and row_i[j] * row_i[j] <= (1.0 + noise) * k_i * k[j]:
                 new_i, new_j = pair_apart(loss, y, C, c, s, i, j, k_i, k[j], row_i[j])
-        row_j = row_within(K, here, rows, slot, block, j)
+        row_j = row_within(K, here, held, block, j)
         step_i, step_j = new_i - c[i], new_j - c[j]
         c[i], c[j], u[i], u[j] = new_i, new_j, new_i / C[i], new_j / C[j]
         for p in range(n):
@@ -173,8 +171,7 @@ def advance(
     z: Vector,
     b: float,
     alpha: Vector,
-    rows: Matrix,
-    slot: Index,
+    held: Any,
     room: Matrix,
     before: Index,
     block: Index,
@@ -203,7 +200,7 @@ def advance(
     while True:
         if len(block) > 0:
             b, updates, moved, change = solve_block(
-                loss, y, C, c, z, b, alpha, rows, slot, room, block, paired, noise
+                loss, y, C, c, z, b, alpha, held, room, block, paired, noise
             )
             within += UPDATE * len(block) * updates
             beyond += len(block) * n
@@ -217,11 +214,11 @@ def advance(
                 counts = put(block, out[0]), 0, put(moved, out[2])
                 put(change, out_change)
                 return *counts, b, last, size, within, beyond
-            add_rows_part(rows, slot[moved], change, z, 0, n)
+            add_held_rows(held, moved, change, z)
             before = block
-        block, b, last = choose(loss, y, C, c, z, b, alpha, slot, before, size, paired, last)
+        block, b, last = choose(loss, y, C, c, z, b, alpha, held, before, size, paired, last)
         enough = within + beyond + overhead > ENOUGH
-        if enough or not at_hand(slot, block) or is_within(tol, loss, y, C, c, z, b):
+        if enough or not at_hand(held, block) or is_done(tol, loss, y, C, c, z, b):
             counts = put(before, out[0]), put(block, out[1]), 0
             return *counts, b, last, size, within, beyond
 
@@ -235,19 +232,20 @@ def put(values: Any, out: Any) -> int:
 
 
 @register_jitable
-def at_hand(slot: Index, block: Index) -> bool:
+def at_hand(held: Any, block: Index) -> bool:
     """Whether all rows of a block are there, and it is not empty."""
     for i in block:
-        if slot[i] < 0:
+        if not has_row(held, i):
             return False
     return len(block) > 0
 
 
 @register_jitable
-def is_within(tol: float, loss: Any, y: Vector, C: Vector, c: Vector, z: Vector, b: float) -> bool:
+def is_done(tol: float, loss: Any, y: Vector, C: Vector, c: Vector, z: Vector, b: float) -> bool:
     """Whether the gap with offset b is within the tolerance, where scores are exact."""
     losses, conjugates, products, _ = sums(loss, y, C, c, z, b)
-    gap = losses + conjugates + products
+    left_over = 0.0
     for i in range(len(c)):
-        gap += b * c[i]
-    return gap <= tol * max(losses + 0.5 * products, abs(conjugates + 0.5 * products))
+        left_over += b * c[i]
+    primal, dual = primal_of(losses, products), dual_of(conjugates, products, left_over)
+    return is_within(primal, dual, tol)

@@ -9,6 +9,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from resolvent._jit import slope
+from resolvent.grams.panels import has_row
 from resolvent.problem.sums import SHARP, Vector, answer, find_offset
 
 Index = NDArray[np.int64]
@@ -87,7 +88,7 @@ def choose(
     z: Vector,
     b: float,
     alpha: Vector,
-    slot: Index,
+    held: Any,
     before: Index,
     size: int,
     paired: bool,
@@ -99,8 +100,8 @@ def choose(
 
     The gain of a move h alone is at least k_ii h^2 / 2; `alpha` are 1 / k_ii. Half of the block at
     most is of the one `before`: those that were just moved may have to answer the moves of others,
-    and without them blocks would undo each other's work. Rows that are not at hand (`slot` is
-    negative) are asked for only where those at hand promise little, and then many at a time, which
+    and without them blocks would undo each other's work. Rows that are not `held`
+    are asked for only where those at hand promise little, and then many at a time, which
     is much faster than few.
     """
     n = len(y)
@@ -128,11 +129,11 @@ def choose(
         if inside[i] or max(up[i], down[i]) <= 0.0:
             up[i] = down[i] = OUT
         most = max(most, up[i], down[i])
-        if slot[i] >= 0:
+        if has_row(held, i):
             most_up, most_down = max(most_up, up[i]), max(most_down, down[i])
     if most_up >= UNKEPT * most and (most_down >= UNKEPT * most or not paired):
         for i in range(n):
-            if slot[i] < 0:
+            if not has_row(held, i):
                 up[i] = down[i] = OUT
     if paired:
         room //= 2

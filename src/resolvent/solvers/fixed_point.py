@@ -11,6 +11,7 @@ from scipy.linalg import eigh_tridiagonal
 
 from resolvent.grams import Gram
 from resolvent.problem import Array, Problem
+from resolvent.problem.certificate import bounds
 from resolvent.solvers.iterate import Point, Steps
 
 ALPHAS = ("spectral", "trace", "jacobi")
@@ -42,8 +43,7 @@ def fixed_point(
         )
 
     def dual(j: int, coef: Array, scores: Array) -> float:
-        _, conjugates, products, _ = risk.fenchel(j, coef, scores, 0.0)
-        return float(conjugates + 0.5 * products)
+        return -bounds(problem, j, coef, scores, 0.0)[1]
 
     def steps(point: Point) -> Steps:
         # Here, where time limit and interrupt are watched.

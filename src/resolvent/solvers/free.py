@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
-from resolvent.grams.chunks import square
+from resolvent.grams.chunks import HeldRows
 from resolvent.grams.systems import HeldSystem
 from resolvent.problem import Array, Problem, sums
 
@@ -71,23 +71,23 @@ class FreeStep:
         return int(np.count_nonzero((slopes > FREE) & (c != 0.0)))
 
     def take(
-        self, c: Array, z: Array, b: float, rows: Array, slot: Index
+        self, c: Array, z: Array, b: float, held: HeldRows
     ) -> tuple[Index, Array, float] | None:
         """Take a step where it is worth it: which coordinates move, where to, and the offset.
 
-        The dual is never worse after it. Rows of K are rows[slot], where that is not negative.
+        The dual is never worse after it. Only coordinates whose rows are held take part.
         """
         if not self.is_due:
             return None
         aim, slopes = self._respond(slice(None), c, z + b)
         # Across a kink at zero neither side's piece is that of the coefficient as it is.
-        before, self.free = self.free, (slopes > FREE) & (slot >= 0) & (c * aim >= 0.0)
+        before, self.free = self.free, (slopes > FREE) & held.has(slice(None)) & (c * aim >= 0.0)
         free = np.flatnonzero(self.free)
         size = len(free)
         settled = np.count_nonzero(before != self.free) <= SETTLED * size
         found = None
         if settled and 1 < size <= self.most:
-            K = square(rows, slot[free], free)
+            K = held.square(free)
             found = self._step(free, c[free], z[free], b, aim[free], slopes[free], K)
             least = 10.0 * float(np.finfo(K.dtype).eps)  # with less, rounding might not be positive
             self.damping = 10.0 * self.damping if found is None else max(0.1 * self.damping, least)

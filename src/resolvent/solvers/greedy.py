@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from resolvent.grams.chunks import add_rows
 from resolvent.problem import Problem
 from resolvent.solvers import blocks
 from resolvent.solvers.free import FreeStep
@@ -70,7 +69,7 @@ def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Calla
 
         def go(j: int) -> bool:
             """Solve the block that waits and choose the next; false if that was put off."""
-            rows, slot = gram.fetch(block[j], rows_to_keep(j))
+            held = gram.fetch(block[j], rows_to_keep(j))
             *counts, b, largest[j], sizes[j], within, beyond = blocks.advance(
                 problem.loss,
                 problem.y[j],
@@ -79,8 +78,7 @@ def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Calla
                 point.state[j],
                 point.intercept[j],
                 alpha,
-                rows,
-                slot,
+                held,
                 room,
                 before[j],
                 block[j],
@@ -98,19 +96,19 @@ def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Calla
             point.work[j] += within + beyond
             free[j].work += within
             if len(moved):
-                add_rows(point.state[j], change[: len(moved)], rows, slot[moved])
+                held.add_to(point.state[j], change[: len(moved)], moved)
             return len(moved) == 0
 
         def go_free(j: int) -> None:
             """Move all free coordinates at once, where that is worth it."""
             if not free[j].is_due:
                 return
-            rows, slot = gram.fetch(none, gram.capacity)  # all that are at hand
+            held = gram.fetch(none, gram.capacity)  # all that are at hand
             c, z, b = point.coef[j], point.state[j], float(point.intercept[j])
-            step = free[j].take(c, z, b, rows, slot)
+            step = free[j].take(c, z, b, held)
             if step is not None:
                 which, new, point.intercept[j] = step
-                add_rows(z, new - c[which], rows, slot[which])
+                held.add_to(z, new - c[which], which)
                 c[which] = new
                 block[j] = none  # was chosen before
 

@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 from resolvent._clock import Clock
 from resolvent._numeric import EPS
 from resolvent.problem import Array, Problem, Record, Solution, Status, sums
-from resolvent.problem.certificate import Best, Certificate, certify, relative_gaps, returned
+from resolvent.problem.certificate import (
+    Best,
+    Certificate,
+    bounds,
+    certify,
+    is_solved,
+    is_within,
+    relative_gaps,
+    returned,
+)
 from resolvent.problem.risk import Coupled
 from resolvent.solvers import newton
 
@@ -173,10 +182,7 @@ class Run:
             return True
         for j in point.running:
             b, c, z = point.intercept[j], point.coef[j], point.state[j]
-            losses, conjugates, products, _ = problem.risk.fenchel(j, c, z, b)
-            gap = losses + conjugates + products + problem.left_over(c, b)
-            scale = max(losses + 0.5 * products, abs(conjugates + 0.5 * products))
-            if gap <= self.tol * scale:
+            if is_within(*bounds(problem, j, c, z, b), self.tol):
                 return True
         return False
 
@@ -470,7 +476,7 @@ def iterate(
 
 def warn_of(solution: Solution, tol: float, stop: str) -> None:
     """Say once what was not reached: the gap asked for, the gap that is there, the remedy."""
-    if solution.status <= Status.STEP or (solution.status == Status.PRECISION_LIMIT and tol == 0):
+    if is_solved(solution.status, tol):
         return
     from sklearn.exceptions import ConvergenceWarning  # slow to import, rarely needed
 

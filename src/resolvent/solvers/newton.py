@@ -30,7 +30,7 @@ import numpy as np
 from resolvent._numeric import EPS
 from resolvent.grams.systems import Curvature, Direction
 from resolvent.problem import Array, Problem, certificate, sums
-from resolvent.problem.certificate import Certificate, relative_gaps
+from resolvent.problem.certificate import Certificate, relative_gap
 
 if TYPE_CHECKING:
     from resolvent.solvers.iterate import Point, Steps
@@ -269,7 +269,7 @@ class Pace:
             return True
         at = certify(self.problem, point, j)
         point.found[j] = at, at
-        gap = float(relative_gaps(at.primal - at.dual, at.primal, at.dual).max())
+        gap = relative_gap(at.primal, at.dual)
         last, self.work, self.gap = self.gap, point.work[j], gap
         if not self.aim < gap < last:
             return gap <= self.aim
