@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from resolvent._compile import compile_all
     from resolvent._solve import solve
     from resolvent.approximation import certify_original
     from resolvent.estimators.classifier import KernelClassifier
@@ -46,6 +47,7 @@ __all__ = [
     "Status",
     "certify_original",
     "check_loss",
+    "compile_all",
     "gram",
     "load",
     "patch_sklearn",
@@ -75,6 +77,7 @@ _HOMES = {
     "Status": "problem",
     "certify_original": "approximation",
     "check_loss": "losses",
+    "compile_all": "_compile",
     "gram": "grams",
     "load": "io",
     "patch_sklearn": "patch",

@@ -6,6 +6,7 @@ of gram. That may well take longer than the limit, and nothing in it can be inte
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from threading import Lock, local
 from time import perf_counter
@@ -17,6 +18,9 @@ from numba.core import event
 from resolvent.kernels.base import is_number
 
 __all__ = ["Clock", "now"]
+
+LONG = 1.0  # seconds of compiling after which it is said
+PAUSE = 3.0  # seconds without compiling after which it is said anew
 
 
 class _CompileTimer(event.Listener):
@@ -41,7 +45,37 @@ class _CompileTimer(event.Listener):
                 self.last_end = end
 
 
+class _CompileNote(event.Listener):
+    """Logs that loops are compiled, once that has taken a second, and again after a pause."""
+
+    def __init__(self) -> None:
+        self.here = local()
+        self.seconds, self.last_end, self.said = 0.0, -np.inf, False
+
+    def on_start(self, _: Any) -> None:
+        """Note when a compilation starts, which may be within another."""
+        self.here.starts = [*getattr(self.here, "starts", []), perf_counter()]
+
+    def on_end(self, _: Any) -> None:
+        """Log if compiling takes long."""
+        *outer, start = self.here.starts
+        self.here.starts = outer
+        if outer:
+            return
+        if start - self.last_end > PAUSE:
+            self.seconds, self.said = 0.0, False
+        self.last_end = perf_counter()
+        self.seconds += self.last_end - start
+        if self.seconds >= LONG and not self.said:
+            self.said = True
+            logging.getLogger("resolvent").info(
+                "compiling for this loss and kind of data (once on this machine; in each process "
+                "for a loss of your own)"
+            )
+
+
 _timer = _CompileTimer()
+event.register("numba:compile", _CompileNote())  # type: ignore[no-untyped-call]  # Numba
 event.register("numba:compiler_lock", _timer)  # type: ignore[no-untyped-call]  # Numba
 
 

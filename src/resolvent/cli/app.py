@@ -399,6 +399,22 @@ def convert(
     run_convert(Output(quiet), source, target, features, force)
 
 
+@app.command("compile")
+@guarded
+def compile_ahead(
+    everything: Annotated[
+        bool, typer.Option("--all", help="For every loss and kind of data; takes minutes.")
+    ] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Compile ahead of time, for container images and new machines."""
+    from resolvent import compile_all
+
+    output = Output(quiet=quiet, as_json=False)
+    count = compile_all(everything, report=output.progress)
+    output.say(f"Compiled for {count} models; further fits of these kinds start at once.")
+
+
 @app.command(epilog="Example: resolvent demo")
 @guarded
 def demo(

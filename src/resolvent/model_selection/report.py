@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from resolvent._clock import Clock
 from resolvent.estimators.base import logger
 from resolvent.estimators.compat import FitProgress
 from resolvent.model_selection.search import Table
@@ -15,12 +16,35 @@ from resolvent.model_selection.search import Table
 EVERY = 1.0  # seconds between two reports
 
 
+ENOUGH = 0.05  # of a search: before that the time so far says little of the time left
+
+
+def describe(done: int, total: int, seconds: float, means: np.ndarray) -> str:
+    """Say how far a search is, and what is known of the rest.
+
+    Parameters
+    ----------
+    done, total : int
+        Number of problems.
+    seconds : float
+        Time so far, without that of compiling.
+    means : ndarray
+        Mean score of each pair, NaN where it is not complete.
+    """
+    words = [f"{done} of {total} problems", f"{seconds:.1f} s"]
+    if not np.isnan(means).all():
+        words.append(f"best mean score {np.nanmax(means):.6g}")
+    if done >= ENOUGH * total:
+        words.append(f"about {seconds * (total - done) / done:.0f} s left")
+    return ", ".join(words)
+
+
 class Reporter:
     """Told of each problem that is done, it logs now and then and tells the callbacks."""
 
     def __init__(self, estimator: Any, total: int) -> None:
         self.estimator, self.total = estimator, total
-        self.began = self.last = time.perf_counter()
+        self.last, self.clock = time.perf_counter(), Clock()
         self.progress = FitProgress(estimator)
         if estimator.verbose and not logger.hasHandlers():
             logger.addHandler(logging.StreamHandler())
@@ -34,17 +58,8 @@ class Reporter:
         if not self.estimator.verbose or (now - self.last < EVERY and done < self.total):
             return stop
         self.last = now
-        means = table.means
-        best = np.nanmax(means) if not np.isnan(means).all() else np.nan
-        logger.info(
-            "%s: %d of %d problems, %.1f s, best mean score %.6g, about %.0f s left",
-            type(self.estimator).__name__,
-            done,
-            self.total,
-            now - self.began,
-            best,
-            (now - self.began) * (self.total - done) / max(done, 1),
-        )
+        name = type(self.estimator).__name__
+        logger.info("%s: %s", name, describe(done, self.total, self.clock.seconds, table.means))
         return stop
 
     def end(self) -> None:
