@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from resolvent.grams.values import Values
 from resolvent.problem import Problem, Record, Solution, Status, times_weight
 from resolvent.problem.certificate import relative_gaps
 
-__all__ = ["LowRank", "LowRankFit", "solve_low_rank"]
+__all__ = ["LowRank", "LowRankFit", "now_and_then", "solve_low_rank"]
 
 # Of the time that is left after the features, how much the solver may take; the rest is for the
 # certificate, without which its result says little.
@@ -55,6 +56,19 @@ class LowRank:
     memory_limit: Any = None
     notify: Notify = lambda share: None
     say: Callable[[str], None] = lambda text: None
+
+
+def now_and_then(notify: Notify) -> Notify:
+    """Let through what is said a second or more after the last time."""
+    last = perf_counter()
+
+    def maybe(share: float) -> None:
+        nonlocal last
+        if share >= 0.0 and perf_counter() - last > 1.0:
+            last = perf_counter()
+            notify(share)
+
+    return maybe
 
 
 class LowRankFit(NamedTuple):

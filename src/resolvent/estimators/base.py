@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from resolvent._frames import refuse_what_is_no_number
 from resolvent.approximation.certificate import check_certificate
-from resolvent.approximation.fitting import LowRank, LowRankFit, solve_low_rank
+from resolvent.approximation.fitting import LowRank, LowRankFit, now_and_then, solve_low_rank
 from resolvent.approximation.growth import solve_to_tolerance
 from resolvent.estimators.compat import CallbackSupportMixin, FitProgress
 from resolvent.estimators.expansion import Expansion, as_samples, take_rows
@@ -290,7 +290,7 @@ class KernelMachine(Machine):
             self.landmarks,
             self.certificate,
             self.memory_limit,
-            self._log_certificate,
+            now_and_then(self._log_certificate),
             self._say,
         )
 
@@ -322,8 +322,7 @@ class KernelMachine(Machine):
 
     def _log_certificate(self, share: float) -> None:
         """Say now and then how far the certificate of the original problem is."""
-        if share >= 0.0:
-            self._say(f"certificate, {100 * share:.0f}% of the kernel")
+        self._say(f"certificate of the original problem, {100 * share:.0f}%")
 
     def _say(self, text: str) -> None:
         if self._speaks():
