@@ -399,7 +399,7 @@ def convert(
     run_convert(Output(quiet), source, target, features, force)
 
 
-@app.command("compile")
+@app.command("compile", epilog="Example: resolvent compile --all")
 @guarded
 def compile_ahead(
     everything: Annotated[
