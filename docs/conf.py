@@ -33,6 +33,7 @@ nitpick_ignore_regex = [
     # Inherited docstrings name what other projects document.
     (r"py:.*", r"(sklearn|numpy|np|scipy|matplotlib|pandas|narwhals|joblib)\..*"),
     (r"(py|std):.*", r"(Pipeline|array-like|metadata_routing|r2_score)"),
+    (r"py:mod", r"resolvent\..*"),  # modules have no pages of their own
     (r"py:func", r"envelope"),  # in the summary of its class
 ]
 
