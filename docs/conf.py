@@ -124,6 +124,7 @@ SITE = os.environ.get("DOCS_SITE", "")
 
 html_theme = "pydata_sphinx_theme"
 html_title = "resolvent"
+html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["resolvent.css"]
 html_show_sourcelink = False
