@@ -10,16 +10,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import compare, kernel_rows, machine, report, small, startup
+from benchmarks import compare, kernel_rows, machine, report, scale, small, startup
 from benchmarks.datasets import UnavailableError
 from benchmarks.measure import measure, prepare
 from benchmarks.tables import SLOW, TABLES
 
 RESULTS = Path(__file__).resolve().parent / "results"
 OTHERS = {
-    "startup": startup.write,
-    "kernel_rows": kernel_rows.write,
-    "small": small.write,
+    "startup": lambda path, _: startup.write(path),
+    "kernel_rows": lambda path, _: kernel_rows.write(path),
+    "small": lambda path, _: small.write(path),
+    "scale": scale.write,
 }  # tables of other kinds
 LADDER = 1e-2, 1e-3, 1e-4, 1e-5, 1e-6  # our tolerances, until the objective is a peer's
 CURVE = 1e-1, 1e-2, 1e-4  # the peers' tolerances for the pictures, beside their default
@@ -130,7 +131,7 @@ def main(arguments=None):
         for name in options.tables or [name for name in names if name not in SLOW]:
             print(f"## {name}")
             if name in OTHERS:
-                OTHERS[name](options.results / f"{name}.md")
+                OTHERS[name](options.results / f"{name}.md", options.rows)
                 continue
             table = TABLES[name]
             if options.rows:

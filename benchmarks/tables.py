@@ -128,4 +128,4 @@ TABLES = {
         kind="solvers",
     ),
 }
-SLOW = ("large",)  # by name only
+SLOW = ("large", "scale")  # by name only

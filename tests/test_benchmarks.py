@@ -11,7 +11,17 @@ from sklearn.svm import SVC, LinearSVC
 
 import resolvent
 from benchmarks import __main__ as command
-from benchmarks import compare, kernel_rows, measure, report, small, solvers, startup, tables
+from benchmarks import (
+    compare,
+    kernel_rows,
+    measure,
+    report,
+    scale,
+    small,
+    solvers,
+    startup,
+    tables,
+)
 from benchmarks.objective import LOSSES, MARGIN_LOSSES, Objective, rbf_product
 from benchmarks.tables import Cell, Table
 from resolvent import gram, solve
@@ -303,3 +313,16 @@ def test_small_fits_have_both_sides():
     name, data, n, C = cells[0]
     for side in ("ours", "theirs"):
         assert small.fit(name, side, data, n, C)().predict(small.load(data, n)[0]).shape == (n,)
+
+
+def test_low_rank_fits_beside_pipelines(tmp_path, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((300, 3)).astype(np.float32)
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1, -1)
+    monkeypatch.setattr(scale, "load", lambda rows: (X, y, 0.3))
+    monkeypatch.setattr(scale, "RANKS", (20,))
+    scale.write(tmp_path / "scale.md", 300)
+    rows = [line.split("|") for line in (tmp_path / "scale.md").read_text().splitlines()]
+    found = {row[1].strip(): row for row in rows if len(row) > 9}
+    for loss in scale.THEIRS:
+        ours, theirs, gap = (float(found[loss][i]) for i in (6, 7, 8))
+        assert (1 - gap) * ours <= theirs  # both are above the same minimum
