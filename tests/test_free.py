@@ -21,9 +21,9 @@ OFFSET = pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.fixture
 def often(monkeypatch):
     """Take a step at each look, whatever blocks have cost, but only if enough have settled."""
-    monkeypatch.setattr(free, "FIRST", 0.0)
-    monkeypatch.setattr(free, "SPEED", np.inf)
-    monkeypatch.setattr(free, "PATIENCE", 0.0)
+    monkeypatch.setattr(free, "FREE_STEP_FROM", 0.0)
+    monkeypatch.setattr(free, "FREE_STEP_SPEED", np.inf)
+    monkeypatch.setattr(free, "DELAY", 0.0)
 
 
 def make(loss, n=N):
@@ -131,14 +131,14 @@ def test_steps_come_after_work_and_where_there_is_room(monkeypatch):
         for name, value in constants.items():
             monkeypatch.setattr(free, name, value)
         step = free.FreeStep(problem, 0, N)
-        step.work = free.FIRST
+        step.work = free.FREE_STEP_FROM
         step.take(*state)
         step.work = work
         return step.take(*state)
 
-    assert outcome(free.FIRST) is None  # no work since the last look
-    assert outcome(3 * free.FIRST) is not None
-    assert outcome(3 * free.FIRST, ALWAYS=16, SHARE=0.0) is None
+    assert outcome(free.FREE_STEP_FROM) is None  # no work since the last look
+    assert outcome(3 * free.FREE_STEP_FROM) is not None
+    assert outcome(3 * free.FREE_STEP_FROM, ALWAYS=16, SHARE=0.0) is None
 
 
 @OFFSET

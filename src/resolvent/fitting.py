@@ -21,7 +21,7 @@ __all__ = ["Fit", "solve_columns"]
 
 # Rows from which problems are solved several at a time: the work on smaller ones is mostly that of
 # the interpreter, which threads do not share.
-LARGE = 1000
+THREADED_ROWS = 1000
 
 
 class Fit(NamedTuple):
@@ -87,7 +87,7 @@ def solve_columns(
         start = None
     several = weights.ndim == 2 and weights.shape[1] > 1
     apart = several and _leave_out_most(weights)
-    alone = several and not apart and not K.scores_at_hand and K.n > LARGE
+    alone = several and not apart and not K.scores_at_hand and K.n > THREADED_ROWS
     each = isinstance(losses, list) or apart or alone
     jobs = [[j] for j in range(targets.shape[1])] if each else [list(range(targets.shape[1]))]
     solutions: list[Any] = [None] * len(jobs)
@@ -132,7 +132,7 @@ def _is_for_threads(K: Gram, weights: np.ndarray) -> bool:
     """Whether columns on rows of their own are large, and their matrices fit beside each other."""
     sizes = np.count_nonzero(weights, axis=0)
     with one_blas_thread() as threads:
-        return bool(sizes.mean() > LARGE) and K.has_room_for(threads, int(sizes.max()))
+        return bool(sizes.mean() > THREADED_ROWS) and K.has_room_for(threads, int(sizes.max()))
 
 
 def _refined(

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
     from resolvent.grams.linear import LinearGram
     from resolvent.grams.rows import RowGram
 
-__all__ = ["CHUNK_WORK", "Chunk", "Gram"]
-
-# Multiply-adds of one stretch of compiled coordinate updates, about 50 ms: Python sees Ctrl-C,
-# time limits and other threads in between.
-CHUNK_WORK = 30_000_000
+__all__ = ["Chunk", "Gram"]
 
 
 class Chunk:

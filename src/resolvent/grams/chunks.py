@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from resolvent._costs import worth_threads
 from resolvent._threads import run
 from resolvent.grams.base import Chunk, read_only
 
 __all__ = ["CHUNK", "HeldRows", "RowChunk", "RowPanel", "add_product", "add_rows", "square"]
 
 CHUNK = 256  # coordinates whose updates go to all scores together
-ALONE = 100_000  # multiply-adds that are not worth another thread
 TILE = 1 << 19  # elements of rows that one thread takes at a time
 GATHERED = 1 << 15  # elements that it gathers at a time: it waits for memory at each line of them
 
@@ -130,7 +130,7 @@ def add_rows(z: np.ndarray, coef: np.ndarray, rows: np.ndarray, where: np.ndarra
     """
     from resolvent.grams.panels import add_rows_part  # here, because it imports Numba
 
-    if len(coef) * len(z) <= ALONE:
+    if not worth_threads(len(coef) * len(z)):
         add_rows_part(rows, where, coef, z, 0, len(z))
         return
     step = max(1024, -(-len(z) // 4))

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from resolvent._costs import STRETCH, worth_threads
 from resolvent._threads import run
 from resolvent.grams import features
-from resolvent.grams.base import CHUNK_WORK, Chunk, Gram, checked_diagonal, read_only
+from resolvent.grams.base import Chunk, Gram, checked_diagonal, read_only
 from resolvent.grams.features import DenseFeatures, SparseFeatures
 from resolvent.grams.systems import EPS, Curvature, Direction, bordered, inverse
 from resolvent.kernels.points import as_dense, as_rows, check_dtype, split
@@ -20,7 +21,6 @@ from resolvent.kernels.points import as_dense, as_rows, check_dtype, split
 __all__ = ["DenseFeatures", "LinearGram", "SparseFeatures"]
 
 PARTS = 4  # into which rows are cut for threads; fixed, so that results do not depend on those
-WORTH_THREADS = 200_000  # multiply-adds
 SAMPLE = 1000  # rows that tell how far the data are from the origin
 FAR = 30.0  # standard deviations of a column, at which its mean takes digits from the rest
 TILE = 1 << 16  # elements of a tile of rows in float64, which fits the second-level cache
@@ -81,7 +81,7 @@ class LinearGram(Gram):
         return [(start, min(start + step, count)) for start in range(0, count, step)]
 
     def _run(self, function: Callable[..., None], items: list[Any], width: int) -> None:
-        run(function, items, parallel=self.n * self.row_cost * width > WORTH_THREADS)
+        run(function, items, parallel=worth_threads(self.n * self.row_cost * width))
 
     def state(self, coef: np.ndarray) -> np.ndarray:
         coef = np.ascontiguousarray(coef, np.float64)
@@ -111,12 +111,12 @@ class LinearGram(Gram):
         return result
 
     def chunks(self, order: np.ndarray) -> Iterator[Chunk]:
-        for part in split(np.asarray(order, np.int64), max(1, CHUNK_WORK // self.row_cost)):
+        for part in split(np.asarray(order, np.int64), max(1, STRETCH // self.row_cost)):
             yield Chunk(part, self.panel, self.row_cost)
 
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         right = self.X[columns].astype(np.float64, copy=False).T
-        step = max(1, CHUNK_WORK * 16 // (self.row_cost * max(1, len(columns))))
+        step = max(1, STRETCH * 16 // (self.row_cost * max(1, len(columns))))
         parts = [self.X[part].astype(np.float64, copy=False) for part in split(rows, step)]
         blocks = [as_dense(part @ right) for part in parts]
         return np.concatenate(blocks) if blocks else np.empty((0, len(columns)))

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from resolvent._costs import STRETCH
 from resolvent._threads import one_blas_thread, run
-from resolvent.grams.base import CHUNK_WORK, Chunk, Gram, checked_diagonal, read_only
+from resolvent.grams.base import Chunk, Gram, checked_diagonal, read_only
 from resolvent.grams.cache import RowCache
 from resolvent.grams.chunks import CHUNK, HeldRows, RowChunk, add_product, square
 from resolvent.grams.memory import parse_memory
@@ -114,7 +115,7 @@ class StoredGram(RowGram):
         self.n = self.row_cost = len(matrix)
         self.dtype = matrix.dtype
         self._held = HeldRows(self.matrix, np.arange(self.n))
-        self._part = max(1, CHUNK_WORK // self.n)
+        self._part = max(1, STRETCH // self.n)
 
     @property
     def capacity(self) -> int:
@@ -259,7 +260,7 @@ class ComputedGram(RowGram):
                 f"memory_limit={memory_limit!r} is too small: {least} rows of the kernel matrix of "
                 f"{n} samples take {least * row_bytes} bytes; give at least that."
             )
-        self._part = max(1, CHUNK_WORK // n)
+        self._part = max(1, STRETCH // n)
         slots, spare = n, 0
         if afford < n:  # then a quarter of the memory, at most, is for rows in passing
             afford = max(least, (limit - min(limit // 8, WORKING_BYTES)) // row_bytes)

@@ -18,7 +18,7 @@ from resolvent.solvers.choose import choose, facts_of, steps_of
 from resolvent.solvers.iterate import Point, Steps
 
 TRIALS = 6  # ways to scale a solution to the next C
-GROWTH = 2.0  # of the work from one C to the next, where it grows
+WORK_GROWTH = 2.0  # of the work from one C to the next, where it grows
 MAX_BLOCKS = 2000  # then `solve`, which has Newton steps, takes over
 
 
@@ -199,7 +199,7 @@ class Coarse(Walker):
 
     def go(self, C: float, most: float = np.inf) -> Stage | None:
         """Solve at C by blocks, unless a problem takes more than `most` multiply-adds."""
-        if self.point is not None and GROWTH * self.point.work.max() > most:
+        if self.point is not None and WORK_GROWTH * self.point.work.max() > most:
             return None  # as it would be after much work
         problem = self.problem(C)
         point, same = self._start(problem, C)

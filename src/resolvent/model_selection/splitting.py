@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
+from resolvent._costs import SPLITTING_INVERSE, SPLITTING_PRODUCTS
 from resolvent.grams import RowGram
 from resolvent.problem import Array, Problem
 from resolvent.problem.certificate import bounds, primal_of
@@ -42,15 +43,12 @@ CHECK = 5  # iterations from one certificate to the next, which costs as much as
 ROUND = 50  # iterations from one look at sigma to the next
 MOST = 200  # iterations
 
-# What it costs in multiply-adds of coordinate descent, which takes rows and not all of a matrix.
-INVERSE = 0.25  # times n^3
-PRODUCTS = 15.0  # times n^2 for each problem
 BYTES = 20  # for each element of K
 
 
 def cost(n: int, problems: int) -> float:
     """Multiply-adds of greedy coordinate descent, for each problem, that take as long."""
-    return INVERSE * n**3 / problems + PRODUCTS * n**2
+    return SPLITTING_INVERSE * n**3 / problems + SPLITTING_PRODUCTS * n**2
 
 
 class Splitting:

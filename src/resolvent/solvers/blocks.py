@@ -8,6 +8,7 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from resolvent._costs import BLOCK_PASS, ITERATION, THREADS_FROM, UPDATE
 from resolvent._jit import compiled, resolvent, slope
 from resolvent.grams.panels import add_held_rows, has_row, row_of
 from resolvent.problem.certificate import dual_of, is_within, primal_of
@@ -23,10 +24,6 @@ MAX_UPDATES = 8  # for each coordinate of a block
 OFFSET_EVERY = 64  # updates: the choice of pairs needs the offset only roughly
 STUCK = 1e-9  # a partner that can move by so little of what is wanted is at its bound
 INDEX_BITS = np.int64(0xFFF)
-UPDATE = 8.0  # multiply-adds that an update costs for each coordinate of a block, or more
-SMALL = 300_000  # multiply-adds of bringing scores up to date that are not worth more threads
-ENOUGH = 3e6  # multiply-adds, about a millisecond: the interpreter takes a tenth of that to go on
-PASS = 3e4  # multiply-adds that choosing a block and setting it up cost, however small it is
 
 
 @register_jitable
@@ -204,20 +201,20 @@ def advance(
             )
             within += UPDATE * len(block) * updates
             beyond += len(block) * n
-            overhead += PASS
+            overhead += BLOCK_PASS
             nonzero = 0
             for i in block:
                 nonzero += 1 if c[i] != 0.0 else 0
             if 2 * nonzero > len(block):
                 size = min(most, 2 * size)
-            if len(moved) * n > SMALL:
+            if len(moved) * n > THREADS_FROM:
                 counts = put(block, out[0]), 0, put(moved, out[2])
                 put(change, out_change)
                 return *counts, b, last, size, within, beyond
             add_held_rows(held, moved, change, z)
             before = block
         block, b, last = choose(loss, y, C, c, z, b, alpha, held, before, size, paired, last)
-        enough = within + beyond + overhead > ENOUGH
+        enough = within + beyond + overhead > ITERATION
         if enough or not at_hand(held, block) or is_done(tol, loss, y, C, c, z, b):
             counts = put(before, out[0]), put(block, out[1]), 0
             return *counts, b, last, size, within, beyond

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from resolvent._costs import BLAS3, NEWTON_MOST, NEWTON_SWEEPS
 from resolvent._random import as_generator
 from resolvent.problem import Problem
 from resolvent.solvers.coordinate_descent import coordinate_descent
 from resolvent.solvers.fixed_point import fixed_point
 from resolvent.solvers.greedy import greedy
 from resolvent.solvers.iterate import Point, Steps
-from resolvent.solvers.newton import BLAS3, MAX_COST, is_smooth, newton
+from resolvent.solvers.newton import is_smooth, newton
 
 __all__ = ["MAX_ITER", "Facts", "Plan", "choose", "facts_of", "steps_of"]
 
@@ -21,8 +22,7 @@ MAX_ITER = {
     "fixed_point": 100_000,
     "newton": 1000,
 }
-CHEAP = 20.0  # sweeps that a Newton step may cost
-LARGE = 1000.0  # C k_ii at which sweeps are too many
+MANY_SWEEPS_FROM = 1000.0  # C k_ii at which sweeps are too many
 
 
 class Facts(NamedTuple):
@@ -107,10 +107,10 @@ def choose(
     elif solver == "coordinate_descent":
         first = solver
     elif solver == "auto" and facts.couples:
-        with_newton = may_finish and facts.newton_step <= MAX_COST
+        with_newton = may_finish and facts.newton_step <= NEWTON_MOST
         patient = with_newton and not _is_cheap(facts)
     elif solver == "auto" and rule == "permuted" and facts.has_rows:
-        first = first if facts.iterative and facts.largest <= LARGE else "greedy"
+        first = first if facts.iterative and facts.largest <= MANY_SWEEPS_FROM else "greedy"
     elif solver == "auto" and rule == "permuted":
         with_newton = may_finish and _is_cheap(facts)
         patient = with_newton and facts.newton_step >= facts.sweep and not facts.smooth
@@ -121,7 +121,7 @@ def choose(
 
 def _is_cheap(facts: Facts) -> bool:
     """Whether a Newton step costs no more than some sweeps, even if all coordinates are free."""
-    return facts.newton_step <= CHEAP * facts.sweep
+    return facts.newton_step <= NEWTON_SWEEPS * facts.sweep
 
 
 def steps_of(

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from resolvent._costs import STRETCH, worth_threads
 from resolvent._random import as_generator
 from resolvent._threads import run
-from resolvent.grams.base import CHUNK_WORK, Chunk
+from resolvent.grams.base import Chunk
 from resolvent.problem import Array, Problem
 from resolvent.solvers import sweeps
 from resolvent.solvers.iterate import Point, Steps
@@ -18,9 +19,8 @@ from resolvent.solvers.iterate import Point, Steps
 Order = NDArray[np.int64]
 RULES = ("permuted", "cyclic", "aitken")
 REST = 4  # sweeps, and four times as many where a coordinate is far from its next move
-GROUP = 16
-LARGE = 10_000
-WORTH_THREADS = 100_000  # multiply-adds of a sweep
+GROUP = 16  # rows that lie together in memory
+GROUPED_FROM = 10_000  # rows
 OFFSET_STEP = 0.1  # rho, in units of the mean of k_ii
 
 
@@ -53,7 +53,7 @@ def coordinate_descent(
     gram, risk = problem.kernel, problem.risk
     # Rows that lie together in memory are fetched together: twice as fast where there are many,
     # and so is the permutation.
-    group = GROUP if gram.n > LARGE else 1
+    group = GROUP if gram.n > GROUPED_FROM else 1
     orders = _orders(rule, gram.n, as_generator(random_state), group)
 
     def steps(point: Point) -> Steps:
@@ -68,7 +68,7 @@ def coordinate_descent(
         largest = np.zeros(problem.m)
 
         def sweep(j: int, chunk: Chunk, states: Array) -> None:
-            most = CHUNK_WORK // gram.row_cost
+            most = STRETCH // gram.row_cost
             moved: float
             if problem.couples:  # a row hardly ever rests as a whole
                 shape = -1, risk.n_columns
@@ -96,7 +96,7 @@ def coordinate_descent(
             for chunk in gram.chunks(orders(iteration, awake[:count])):
                 here = chunk.enter(coef, states).reshape(problem.m, -1)
                 items = [(j, chunk, here[j]) for j in running]
-                run(sweep, items, parallel=len(chunk.part) * chunk.visit > WORTH_THREADS)
+                run(sweep, items, parallel=worth_threads(len(chunk.part) * chunk.visit))
                 chunk.leave(coef, states)
                 yield None
             change = offset[:, :, 2] * offset[:, :, 1]

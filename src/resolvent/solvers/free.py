@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
+from resolvent._costs import FREE_STEP_FROM, FREE_STEP_SPEED
 from resolvent.grams.chunks import HeldRows
 from resolvent.grams.systems import HeldSystem
 from resolvent.problem import Array, Problem, sums
@@ -28,14 +29,12 @@ from resolvent.problem import Array, Problem, sums
 Index = NDArray[np.int64]
 
 FREE = 1e-9  # slope of a resolvent above which a coordinate is free
-FIRST = 1e7  # multiply-adds within blocks before the first look, and from one to the next
-SPEED = 64.0  # how many times faster a flop is in the factorisation than in blocks
 SETTLED = 0.1  # share of the free coordinates that may be others than at the last look
 HELD = 0.2  # share of the free coordinates that may have to be held
 ROUNDS = 10  # of holding more of them
 DAMPING = 1e-3  # of k_ii, added to it at first: holds back where K is nearly singular
-PATIENCE = 2.0  # how much longer to wait after a step that failed
-SHARE = 1 / 24  # of the memory of the rows of K: how large the system may be
+DELAY = 2.0  # how much longer to wait after a step that failed
+ROWS_SHARE = 1 / 24  # of the memory of the rows of K: how large the system may be
 ALWAYS = 1 << 22  # elements that it may have where memory is not limited
 COPIES = 3  # matrices of the size of the system, at a time
 
@@ -51,13 +50,13 @@ class FreeStep:
         self.loss, self.y, self.C = problem.loss, problem.y[j], problem.C[j]
         self.balanced = problem.fit_intercept
         self.sigma = problem.n / max(problem.gram.trace, 1e-100)
-        elements = max(ALWAYS, SHARE * capacity * problem.n)
+        elements = max(ALWAYS, ROWS_SHARE * capacity * problem.n)
         system = problem.gram.working_space / COPIES
         self.most = min(elements, system / problem.gram.dtype.itemsize) ** 0.5
         self.damping = DAMPING
         self.free = np.zeros(problem.n, bool)
         self.work = 0.0  # multiply-adds within blocks
-        self.due = FIRST  # when there are so many
+        self.due = FREE_STEP_FROM  # when there are so many
         self.wait = 1.0  # in units of what a step costs
 
     @property
@@ -91,9 +90,9 @@ class FreeStep:
             found = self._step(free, c[free], z[free], b, aim[free], slopes[free], K)
             least = 10.0 * float(np.finfo(K.dtype).eps)  # with less, rounding might not be positive
             self.damping = 10.0 * self.damping if found is None else max(0.1 * self.damping, least)
-            self.wait = 1.0 if found is not None else PATIENCE * self.wait
-        cost = size**3 / (3.0 * SPEED) + 5.0 * size**2
-        self.due = self.work + max(FIRST, self.wait * cost)
+            self.wait = 1.0 if found is not None else DELAY * self.wait
+        cost = size**3 / (3.0 * FREE_STEP_SPEED) + 5.0 * size**2
+        self.due = self.work + max(FREE_STEP_FROM, self.wait * cost)
         return None if found is None else (free, *found)
 
     def _respond(self, which: Any, c: Array, s: Array) -> tuple[Array, Array]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from resolvent._clock import Clock
+from resolvent._costs import TRIFLE, TRIFLING_PRODUCT
 from resolvent._numeric import EPS
 from resolvent.problem import Array, Problem, Record, Solution, Status, sums
 from resolvent.problem.certificate import (
@@ -37,11 +38,10 @@ GRACE = 0.25  # seconds beyond a time limit in which the first iteration may com
 FIRST_SHARE = 0.1  # of a time limit that may go into offsets before the first iteration
 SILENCE = 0.5  # seconds until the next record, where it is cheap
 ROUGH = 1e-2  # of the tolerance: how far from the best an offset may be on the way
-CHEAP = 2e4  # multiply-adds of a product with K that is hardly noticed
 STALLED = 3000.0  # sweeps' work without progress; the work before the last progress too, if longer
 LOOKS = 8  # certificates in which there was none
 ROUNDED = 1e-6  # relative gaps that rounding may leave where nothing improves any more
-LARGE = 0.5  # those that it does not leave where nothing moves any more
+UNROUNDED = 0.5  # those that it does not leave where nothing moves any more
 BETWEEN = 2.0  # sweeps' work from one certificate to the next, where that takes a product with K
 
 
@@ -110,7 +110,7 @@ class Run:
     ) -> None:
         self.problem, self.point, self.clock = problem, point, clock
         self.tol, self.by_step, self.assist = tol, by_step, assist
-        self.is_small = problem.gram.n * problem.gram.row_cost <= newton.TRIFLE
+        self.is_small = problem.gram.n * problem.gram.row_cost <= TRIFLE
         self.best = [Best(problem.nothing(j)) for j in range(problem.m)]
         self.outcome: dict[int, tuple[Status, int]] = {}  # why each stopped, and when
         self.progress = [Progress() for _ in range(problem.m)]
@@ -294,11 +294,11 @@ class Run:
             return  # each of its products would cost as much as all blocks before
         if self.assist and not best.within(self.tol):
             current = self._newton(j, current, credit=0.0)
-        cheap = self.problem.gram.sweep_cost <= CHEAP
+        cheap = self.problem.gram.sweep_cost <= TRIFLING_PRODUCT
         if best.within(self.tol) and cheap and self.tol <= EXACTING:
             # Good enough, but finished to the limit of rounding where that costs next to nothing,
             # so that the result does not depend on the order of updates.
-            self._newton(j, current, credit=newton.TRIFLE)
+            self._newton(j, current, credit=TRIFLE)
         elif self.tol == 0.0 and best.is_rounding:
             self._newton(j, current, credit=np.inf)
 
@@ -321,7 +321,7 @@ class Run:
         if best.is_rounding:
             return Status.PRECISION_LIMIT
         if largest <= 4 * EPS * scale:
-            return Status.PRECISION_LIMIT if best.within(LARGE) else Status.NO_PROGRESS
+            return Status.PRECISION_LIMIT if best.within(UNROUNDED) else Status.NO_PROGRESS
         if self.is_overdue(j) and self.progress[j].looks >= LOOKS:
             return Status.PRECISION_LIMIT if best.within(ROUNDED) else Status.NO_PROGRESS
         return None

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from resolvent._costs import BLAS3, NEWTON_MOST, NEWTON_PRODUCTS
 from resolvent._numeric import EPS
 from resolvent.grams.systems import Curvature, Direction
 from resolvent.problem import Array, Problem, certificate, sums
@@ -51,10 +52,6 @@ UNSEEN = 16 * EPS  # of the objective, which rounding hides
 MAX_SEARCH = 30  # points on the line of one Newton step
 SAME = 0.9  # of the slope of phi where the line begins: it has hardly changed
 LONGER = 8.0  # so many times, then, is the next step
-MAX_COST = 2e10  # multiply-adds of a Newton step of the finisher, half a second
-TRIFLE = 5e7  # multiply-adds that nobody notices
-PRODUCTS = 4.0  # with K, in each Newton step
-BLAS3 = 16.0  # how many times faster a flop is in a factorisation than in a sweep
 
 
 class ProximalNewton:
@@ -220,7 +217,7 @@ class Finisher:
         self.method = ProximalNewton(problem, j)
         self.is_over = is_over  # whether the time limit has passed
         self.spent = 0.0
-        self._products = PRODUCTS * self.gram.sweep_cost
+        self._products = NEWTON_PRODUCTS * self.gram.sweep_cost
 
     def steps(self, current: Certificate, work: float, credit: float) -> Iterator[Certificate]:
         """Yield better and better certificates while steps succeed and are affordable.
@@ -247,7 +244,7 @@ class Finisher:
             except StopIteration as end:
                 result: Certificate | None = end.value
                 return result
-            if self.spent + cost > max(work, credit) or cost > MAX_COST or self.is_over():
+            if self.spent + cost > max(work, credit) or cost > NEWTON_MOST or self.is_over():
                 return None
             self.spent += cost
 
@@ -258,7 +255,7 @@ class Pace:
     def __init__(self, problem: Problem, j: int, tol: float) -> None:
         self.problem, self.j, self.aim = problem, j, max(tol, EPS)
         sweep = problem.gram.sweep_cost
-        step = problem.gram.linearised_cost(problem.n) / BLAS3 + PRODUCTS * sweep
+        step = problem.gram.linearised_cost(problem.n) / BLAS3 + NEWTON_PRODUCTS * sweep
         self.most, self.due = EXPECTED * step, LOOK * sweep
         self.work, self.gap = 0.0, 1.0  # at the last look
 
@@ -322,7 +319,7 @@ def newton(
                     step = methods[j].advance(at)
                     while True:
                         try:
-                            point.work[j] += next(step) + PRODUCTS * problem.gram.sweep_cost
+                            point.work[j] += next(step) + NEWTON_PRODUCTS * problem.gram.sweep_cost
                         except StopIteration as end:
                             new = end.value
                             break
