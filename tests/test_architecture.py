@@ -63,3 +63,20 @@ def test_nothing_private_is_imported_across_packages():
         if any(name.startswith("_") and not name.endswith("__") for name in target[2:])
     ]
     assert not private
+
+
+def test_the_picture_in_the_contributors_page_is_true():
+    page = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    picture = page.partition("Who may import whom")[2].partition("```text\n")[2].partition("```")[0]
+    level = {
+        unit.strip(): height
+        for height, line in enumerate(reversed(picture.splitlines()))
+        for unit in line.split(",")
+    }
+    assert level.keys() == units(), "add the package or the module to the picture"
+    upwards = {
+        f"{source[1]} imports {target[1]}"
+        for source, target in across()
+        if level[source[1]] <= level[target[1]]
+    }
+    assert not upwards
