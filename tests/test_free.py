@@ -138,7 +138,7 @@ def test_steps_come_after_work_and_where_there_is_room(monkeypatch):
 
     assert outcome(free.FREE_STEP_FROM) is None  # no work since the last look
     assert outcome(3 * free.FREE_STEP_FROM) is not None
-    assert outcome(3 * free.FREE_STEP_FROM, ALWAYS=16, SHARE=0.0) is None
+    assert outcome(3 * free.FREE_STEP_FROM, ALWAYS=16, ROWS_SHARE=0.0) is None
 
 
 @OFFSET
