@@ -19,7 +19,15 @@ from resolvent.kernels import KERNELS, Kernel
 from resolvent.kernels.base import is_number
 from resolvent.losses import BY_NAME, is_for_labels
 
-__all__ = ["CERTIFICATE", "ESTIMATORS", "LABELS", "Kind", "check_loss_of", "check_parameters"]
+__all__ = [
+    "CERTIFICATE",
+    "ESTIMATORS",
+    "LABELS",
+    "LOW_RANK",
+    "Kind",
+    "check_loss_of",
+    "check_parameters",
+]
 
 # ---- arrays and losses --------------------------------------------------------------------------
 
@@ -29,7 +37,7 @@ EXPANSION = {
     "support": Array(("support",), INTEGERS, least=0, below="samples"),
 }
 # Landmarks of a low-rank fit need not be samples: then their indices are -1.
-MODEL = EXPANSION | {"support": Array(("support",), INTEGERS, least=-1, below="samples")}
+LOW_RANK = {"support": Array(("support",), INTEGERS, least=-1, below="samples")}
 WEIGHTS = {"coef": Array(("problems", "features")), "intercept": Array(("problems",))}
 BY_CLASS = {
     "class_weight": Array(("classes",), least=0),
@@ -65,9 +73,9 @@ class Kind(NamedTuple):
 
 # The closed table: a file names one of these, and nothing else is ever imported for it.
 ESTIMATORS = {
-    "KernelClassifier": Kind("classifier", MODEL, FOR_LABELS),
-    "KernelRegressor": Kind("regressor", MODEL, FOR_NUMBERS, True),
-    "KernelQuantileRegressor": Kind("quantile", MODEL),
+    "KernelClassifier": Kind("classifier", EXPANSION, FOR_LABELS),
+    "KernelRegressor": Kind("regressor", EXPANSION, FOR_NUMBERS, True),
+    "KernelQuantileRegressor": Kind("quantile", EXPANSION),
     # As many coefficients as samples, so that the file itself bounds what is allocated for them.
     "KernelRidge": Kind(
         "ridge", EXPANSION | {"coef": Array(("samples", "problems"))}, ("squared",), True

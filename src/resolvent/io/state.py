@@ -22,7 +22,14 @@ from resolvent.estimators.svc import SupportVectorClassifier
 from resolvent.io.arrays import MOST_FEATURES, Array, Reader, rows_as_arrays
 from resolvent.io.calibration import calibration_out, restore_calibration
 from resolvent.io.errors import ModelFileError
-from resolvent.io.kinds import CERTIFICATE, ESTIMATORS, LABELS, check_loss_of, check_parameters
+from resolvent.io.kinds import (
+    CERTIFICATE,
+    ESTIMATORS,
+    LABELS,
+    LOW_RANK,
+    check_loss_of,
+    check_parameters,
+)
 from resolvent.io.values import decode, encode
 from resolvent.kernels import Kernel, Linear
 from resolvent.losses import as_loss
@@ -147,7 +154,7 @@ def restore(header: dict[str, Any], reader: Reader) -> Any:
     m = reader.size("problems", _n_problems(model, reader), least=1)
     if "target_unit" in reader:
         _restore_unit(model, reader)
-    declared = kind.arrays.items()
+    declared = (kind.arrays | (LOW_RANK if "certificate" in header else {})).items()
     arrays = {
         key: reader.read(key, x) for key, x in declared if not (imported and key == "support")
     }
