@@ -8,7 +8,7 @@ WORKERS ?= auto
 PINS    ?=# further requirements, such as versions to test with: make unit PINS="scikit-learn==1.6.1"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench docs release-check coverage lint types unit dropin campaign faults files soak format clean distclean
+.PHONY: help demo test bench docs release-check coverage lint types unit dropin clients campaign faults files soak format clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -63,6 +63,16 @@ soak: $(STAMP)  ## random fits in one process, whose memory must stay flat (MINU
 dropin: $(STAMP)  ## scikit-learn's own tests of the classes that have its names (also part of unit)
 	$(BIN)/python -m pytest tests/dropin -n $(WORKERS)
 
+# In an environment of its own; a package that does not install is left out.
+clients:  ## packages that build on scikit-learn's SVMs, plain and patched (GALLERY=.../examples: its scripts too)
+	@test -x .venv-clients/bin/python || "$(PYTHON)" -m venv .venv-clients
+	.venv-clients/bin/python -m pip install --quiet --disable-pip-version-check -e '.[onnx,plot]' pandas
+	@for package in $$(sed '/^#/d' tests/clients/packages.txt); do \
+	  .venv-clients/bin/python -m pip install --quiet --disable-pip-version-check $$package || \
+	  echo "$$package does not install here"; done
+	.venv-clients/bin/python -m tests.clients
+	$(if $(GALLERY),.venv-clients/bin/python -m tests.clients.gallery $(GALLERY))
+
 format: $(STAMP)  ## apply ruff's fixes and formatting
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -72,7 +82,7 @@ clean:  ## remove caches, compiled loops and build output; keep .venv
 	find . -name $(VENV) -prune -o -type d -name __pycache__ -exec rm -rf {} +
 
 distclean: clean  ## remove .venv as well
-	rm -rf $(VENV)
+	rm -rf $(VENV) .venv-clients
 
 $(STAMP): pyproject.toml
 	@command -v "$(PYTHON)" >/dev/null 2>&1 || { \

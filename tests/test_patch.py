@@ -46,6 +46,22 @@ def test_pickles_load_without_the_patch():
     np.testing.assert_array_equal(model.predict(X), svm.SVC().fit(X, y).predict(X))
 
 
+def test_script_finds_modules_beside_it(tmp_path):
+    (tmp_path / "machine.py").write_text("from sklearn.svm import SVC\n")
+    script = tmp_path / "script.py"
+    script.write_text("from machine import SVC\nprint(SVC.__module__)\n")
+    command = [sys.executable, "-m", "resolvent.patch", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.strip() == "resolvent.estimators.svm"
+
+
+def test_no_script():
+    command = [sys.executable, "-m", "resolvent.patch", "nowhere.py"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert done.stderr.strip() == "There is no script 'nowhere.py'."
+
+
 @pytest.mark.parametrize("arguments", [[], ["one", "two"]])
 def test_script_is_run_with_its_arguments(tmp_path, arguments):
     script = tmp_path / "script.py"

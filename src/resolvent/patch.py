@@ -11,6 +11,7 @@ import importlib
 import runpy
 import sys
 from functools import cache
+from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -114,8 +115,11 @@ def _main() -> None:
 
     if len(sys.argv) < 2:
         sys.exit("usage: python -m resolvent.patch script.py [arguments ...]")
+    if not Path(sys.argv[1]).exists():
+        sys.exit(f"There is no script {sys.argv[1]!r}.")
     print("resolvent in the place of", ", ".join(patch_sklearn().names), file=sys.stderr)
     del sys.argv[0]
+    sys.path[0] = str(Path(sys.argv[0]).resolve().parent)  # as Python has it: for modules beside it
     runpy.run_path(sys.argv[0], run_name="__main__")
 
 
