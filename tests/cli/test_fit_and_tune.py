@@ -55,6 +55,21 @@ def test_json(two, run):
     assert json.loads(out.splitlines()[0])["event"] == "progress"
 
 
+def test_low_rank(two, run):
+    code, out, _ = run("fit", "two", "low.model", "--rank", 3, "--json")
+    *_, result = map(json.loads, out.splitlines())
+    assert code == 0
+    assert (result["rank"], result["status"], result["method"]) == (3, "RANK_LIMIT", "exact")
+    assert result["relative_gap"] > result["tol"]
+    out = "".join(run("inspect", "low.model")[1:])
+    assert "of rank 3, proved to be within" in out
+    assert "of the optimum of the exact machine" in out
+    assert run("fit", "two", "auto.model", "--rank", "auto", "-q")[0] == 0
+    code, _, err = run("fit", "two", "bad.model", "--rank", "many")
+    assert code == 2
+    assert "'many' must be a number of landmarks" in " ".join(err.replace("│", " ").split())
+
+
 def test_json_has_no_infinity(run):
     FLOWERS.to_csv("flowers.csv", index=False)
     args = ("--target", "species", "--kernel", "sigmoid", "-g", 0.5, "--json")

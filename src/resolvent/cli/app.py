@@ -147,8 +147,10 @@ ClassWeightOption = Annotated[
     str | None, _option(MACHINE, "--class-weight", help="balanced, or LABEL=WEIGHT,...")
 ]
 RankOption = Annotated[
-    int | None,
-    _option(MACHINE, "--rank", min=1, help="Landmarks of a low-rank fit; default: exact."),
+    str | None,
+    _option(
+        MACHINE, "--rank", help="Landmarks of a low-rank fit: a number or auto; default: exact."
+    ),
 ]
 MulticlassOption = Annotated[
     Multiclass, _option(MACHINE, "--multiclass", help="One-vs-rest, or one-vs-one as in LIBSVM.")

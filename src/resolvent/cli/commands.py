@@ -191,6 +191,7 @@ def prepare(data: str, path: Path, options: dict[str, Any]) -> tuple[models.Trai
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--memory") from None
     options["gamma"] = parsing.parse_gamma(options["gamma"])
+    options["rank"] = parsing.parse_rank(options.get("rank"))  # a search has none
     loss, quantiles = (
         parsing.parse_loss(options["loss"]),
         parsing.parse_quantiles(options["quantiles"]),

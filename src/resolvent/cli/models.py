@@ -245,7 +245,7 @@ def make_estimator(data: Training, loss: Any, quantiles: Any, options: dict[str,
     """Build the estimator that options ask for.
 
     `options` has kernel, C, gamma, degree, coef0, class_weight, multiclass, scale_target, tol,
-    time_limit, memory, seed and intercept, and rank unless it is for a search.
+    time_limit, memory, seed, rank and intercept.
     """
     from resolvent import (
         KernelClassifier,
@@ -270,7 +270,7 @@ def make_estimator(data: Training, loss: Any, quantiles: Any, options: dict[str,
         "degree": options["degree"],
         "coef0": options["coef0"],
         "memory_limit": options["memory"],
-        "rank": options.get("rank"),
+        "rank": options["rank"],
     }
     linear = options["kernel"] == "linear" and kernel["rank"] is None
     if data.classes is None:

@@ -105,6 +105,17 @@ def parse_quantiles(text: str | None) -> tuple[float, ...] | None:
     return found
 
 
+def parse_rank(text: str | None) -> int | str | None:
+    """Turn a number of landmarks, or auto, into what estimators take."""
+    if text is None or text == "auto":
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise typer.BadParameter(
+            f"{text!r} must be a number of landmarks, at least 1, or auto.", param_hint="--rank"
+        )
+    return int(text)
+
+
 def parse_class_weight(text: str | None, classes: np.ndarray) -> Any:
     """Turn balanced, or LABEL=WEIGHT,..., into a factor for each class."""
     if text is None or text == "balanced":
