@@ -62,6 +62,37 @@ def test_minimum_python_is_the_same_everywhere():
     assert f'python: ["{minimum}"' in read(".github/workflows/ci.yml")
 
 
+def lower_bounds():
+    """The oldest supported version of each package that the library or its command line needs."""
+    project = tomllib.loads(read("pyproject.toml"))["project"]
+    extras = project["optional-dependencies"]
+    needed = [*project["dependencies"], *extras["cli"], *extras["plot"]]
+    return dict(re.fullmatch(r"([\w.-]+)>=([\d.]+).*", line).groups() for line in needed)
+
+
+def test_oldest_versions_are_the_lower_bounds():
+    pins = dict(re.findall(r"^([\w.-]+)==([\d.]+)$", read("tools/oldest.txt"), flags=re.MULTILINE))
+    bounds = lower_bounds()
+    assert set(bounds) - set(pins) == {"backports.zstd"}  # no older than its bound anywhere
+    for name, version in pins.items():
+        assert f"{version}.".startswith(f"{bounds[name]}."), name
+
+
+def test_recipe_has_the_same_bounds():
+    recipe = dict(re.findall(r"^    - ([\w.-]+) >=([\d.]+)$", read("conda/meta.yaml"), flags=re.M))
+    assert recipe.pop("hatchling")
+    assert recipe
+    assert recipe.items() <= lower_bounds().items()
+
+
+def test_actions_are_pinned_by_hash():
+    workflows = "".join(path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml"))
+    uses = re.findall(r"uses: (\S+)(.*)", workflows)
+    assert uses
+    assert [name for name, _ in uses if not re.search(r"@[0-9a-f]{40}$", name)] == []
+    assert all(re.match(r" # v\d", comment) for _, comment in uses)
+
+
 def test_package_says_that_it_is_typed():
     assert (Path(resolvent.__file__).parent / "py.typed").is_file()
 

@@ -35,7 +35,15 @@ __all__ = [
     "value",
 ]
 
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+# Nothing here is called from C, and methods of a tuple only by loops: without the entry points for
+# other callers they compile in less time.
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"contract"},
+    "no_cfunc_wrapper": True,
+}
+INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True}
 
 
 def _absent(obj: Any, *args: Any) -> Any:
@@ -53,14 +61,14 @@ def generic(name: str, default: Callable[..., Any] = _absent, **options: Any) ->
         return getattr(type(obj), name, default)(obj, *args)
 
     def bind(obj: Any, *args: Any) -> Callable[..., Any]:
-        method = numba.njit(**OPTIONS | options)(getattr(obj.instance_class, name, default))
+        method = numba.njit(**INNER | options)(getattr(obj.instance_class, name, default))
 
         def call(obj: Any, *args: Any) -> Any:
             return method(obj, *args)
 
         return call
 
-    overload(function)(bind)
+    overload(function, jit_options={"no_cfunc_wrapper": True})(bind)
     return function
 
 
