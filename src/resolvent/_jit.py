@@ -44,6 +44,7 @@ OPTIONS: dict[str, Any] = {
     "no_cfunc_wrapper": True,
 }
 INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True}
+OVERLOAD: Any = {"no_cfunc_wrapper": True}  # an option that Numba's stubs do not know
 
 
 def _absent(obj: Any, *args: Any) -> Any:
@@ -68,7 +69,7 @@ def generic(name: str, default: Callable[..., Any] = _absent, **options: Any) ->
 
         return call
 
-    overload(function, jit_options={"no_cfunc_wrapper": True})(bind)
+    overload(function, jit_options=OVERLOAD)(bind)
     return function
 
 
