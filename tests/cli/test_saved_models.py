@@ -85,7 +85,7 @@ def test_output_that_nobody_reads(fitted, run, monkeypatch):
 def test_evaluate_in_a_process(fitted):
     code, out, _ = finish(spawn("evaluate", "flowers.csv", "flowers.model", cwd=fitted))
     assert code == 0
-    assert re.match(r"150 rows: accuracy 0\.9\d+, balanced accuracy", out)
+    assert re.match(r"150 rows: accuracy 0\.9\d+ \(constant: 0\.3333\), balanced accuracy", out)
 
 
 def test_evaluate_as_json(fitted, run):
