@@ -21,7 +21,7 @@ OTHERS = {
     "kernel_rows": lambda path, _: kernel_rows.write(path),
     "small": lambda path, _: small.write(path),
     "scale": scale.write,
-    "nu": nu.write,
+    "nu": lambda path, _: nu.write(path),
 }  # tables of other kinds
 LADDER = 1e-2, 1e-3, 1e-4, 1e-5, 1e-6  # our tolerances, until the objective is a peer's
 CURVE = 1e-1, 1e-2, 1e-4  # the peers' tolerances for the pictures, beside their default
