@@ -89,7 +89,7 @@ def test_coarse_scores_have_the_offset_of_exact_ones():
 
 
 def test_blocks_that_get_on_slowly_are_left_to_newton(monkeypatch):
-    """K has rank 3 here: at a large C pairs of 48 samples took 10^10 multiply-adds in five folds."""
+    """K has rank 3 here: at a large C pairs of 48 samples took 10^10 multiply-adds."""
     work, advance = [], blocks.advance
 
     def counted(*args):
