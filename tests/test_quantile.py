@@ -6,7 +6,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import QuantileRegressor
 from sklearn.metrics import mean_pinball_loss
 
-from resolvent import KernelQuantileRegressor, KernelRegressor
+from resolvent import KernelQuantileRegressor, KernelRegressor, Status
 from resolvent.losses import Expectile, Pinball
 
 
@@ -123,3 +123,13 @@ def test_numpy_array_of_quantiles():
     model = KernelQuantileRegressor(np.array([0.3, 0.7])).fit(X, y)
     assert model.predict(X).shape == (30, 2)
     assert model.score(X, y) < 0
+
+
+@pytest.mark.parametrize("kind", ["quantile", "expectile"])
+@pytest.mark.parametrize("n", [1, 5])
+def test_targets_of_zero_are_fitted_exactly(n, kind):
+    """Where all slopes are zero the offset is exact: nothing else says how small is small."""
+    X = np.arange(float(n))[:, None]
+    model = KernelQuantileRegressor((0.1, 0.5, 0.8), kind=kind).fit(X, np.zeros(n))
+    assert model.status_ == Status.CONVERGED
+    np.testing.assert_array_equal(model.predict(X), 0.0)

@@ -65,7 +65,7 @@ def check(case: Case) -> list[Failure]:
     try:
         fitted = describe(case, data, model)
         return [
-            *of_status(case, fitted),
+            *of_status(case, data, fitted),
             *of_certificate(case, data, fitted),
             *of_others(case, data, model, fitted),
         ]
@@ -152,7 +152,20 @@ def empty_objective(fitted: Fitted) -> np.ndarray:
     return objective(fitted.task, Point(zero, none, zero, none)).primal
 
 
-def of_status(case: Case, fitted: Fitted) -> Iterator[Failure]:
+def is_well_scaled(case: Case, data: Data, fitted: Fitted) -> bool:
+    """Whether C |x|^2 leaves some digits, for linear models whose samples stay where they are.
+
+    Coefficients have the size of C and weights that of 1 / |x|: w = X'c is lost where the first
+    times |x|^2 is 1 / EPS. With an offset that is not penalised samples are centred, and scaled.
+    """
+    penalised = case["estimator"] in ("LinearSVC", "LinearSVR")
+    if fitted.entries is not None or (case["intercept"] and not penalised):
+        return True
+    largest = float(fitted.task.weights.max())
+    return largest * float((data.X**2).sum(axis=1).max()) <= 1e-2 / EPS
+
+
+def of_status(case: Case, data: Data, fitted: Fitted) -> Iterator[Failure]:
     """A status says what was reached, and solvers left to choose reach the tolerance."""
     status, tol = fitted.status, case["tol"]
     if status == "NOT_PSD":
@@ -168,15 +181,18 @@ def of_status(case: Case, fitted: Fitted) -> Iterator[Failure]:
     weights = fitted.task.weights[fitted.task.weights > 0]
     # Otherwise some are rounding of others, or squares of coefficients overflow.
     comparable = weights.max() * EPS <= weights.min() and weights.max() <= 1e100
+    left = case["solver"] == "auto" and case["rule"] == "permuted"
     reached = done | (fitted.gap <= 16 * value.slack)
+    if not left:  # plain steps may be too small to move anything before that
+        reached |= fitted.gap <= 1e-6 * scale
     if status == "PRECISION_LIMIT" and comparable and not reached.all():
         yield Failure(
             "precision",
             f"PRECISION_LIMIT with gaps {fitted.gap} at objectives {fitted.claimed}, "
             f"where rounding is {value.slack.astype(float)}",
         )
-    left = case["solver"] == "auto" and case["rule"] == "permuted"
-    if left and comparable and is_psd(fitted) and status not in ("CONVERGED", "PRECISION_LIMIT"):
+    possible = comparable and is_psd(fitted) and is_well_scaled(case, data, fitted)
+    if left and possible and status not in ("CONVERGED", "PRECISION_LIMIT"):
         yield Failure("convergence", f"{status} with gaps {fitted.gap} at {fitted.claimed}")
 
 

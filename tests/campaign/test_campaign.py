@@ -30,6 +30,18 @@ FOUND = [
         **{"loss": "epsilon_insensitive", "gamma": 30.0, "n": 15, "d": 30, "C": 8e6},
         **{"design": "duplicates", "x_unit": 1e3, "x_shift": 1.0},
     },  # NO_PROGRESS: entries of K between samples that are the same differed from row to row
+    {"estimator": "KernelQuantileRegressor", "loss": "expectile", "n": 1, "d": 1, "target": "zero"},
+    {
+        **{
+            "data": 2,
+            "estimator": "KernelQuantileRegressorCV",
+            "loss": "expectile",
+            "n": 31,
+            "d": 3,
+        },
+        **{"kernel": "laplacian", "gamma": 0.001, "design": "sparse", "target": "outlier"},
+        **{"x_unit": 3e-6, "C": 2e6, "tol": 0.1, "n_jobs": 2},
+    },  # a warning that float32 overflows
     # What a loss of the user's loses by its own formula is no fault of the claim.
     {"loss": "own_log_cosh", "n": 2, "d": 1, "y_unit": 0.0003},
 ]
@@ -87,10 +99,10 @@ def test_a_gap_that_is_too_small_is_found(fitted):
 
 
 def test_a_status_that_is_not_true_is_found(fitted):
-    case, _, right = fitted
-    assert names(of_status(case, right)) == []
-    assert names(of_status(case, replace(right, gap=right.claimed))) == ["status"]
-    assert names(of_status(case, replace(right, status="MAX_ITER"))) == ["convergence"]
+    case, data, right = fitted
+    assert names(of_status(case, data, right)) == []
+    assert names(of_status(case, data, replace(right, gap=right.claimed))) == ["status"]
+    assert names(of_status(case, data, replace(right, status="MAX_ITER"))) == ["convergence"]
 
 
 @pytest.mark.parametrize(

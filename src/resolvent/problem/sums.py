@@ -137,7 +137,7 @@ def best_offset(loss: Any, y: Vector, C: Vector, z: Vector, b: float, rough: flo
     for i in range(len(y)):
         if C[i] > 0.0:
             size += abs(answer(loss, y[i], C[i], 0.0, z[i], np.inf))
-    slack = 1e-12 * (size if size > 0.0 else C.sum())
+    slack = 1e-12 * size if size > 0.0 else 1e-150 * C.sum()  # then the scores are minimisers
     ends, width = np.empty(2), 0.0
     for k in range(2):
         aim = slack if k == 0 else -slack

@@ -101,6 +101,7 @@ class FreeStep:
         sums.proximal(self.loss, self.y[which], self.C[which], c, s, self.sigma, aim, slopes)
         return aim, slopes
 
+    @np.errstate(over="ignore", invalid="ignore")  # in float32: then there is no step
     def _step(
         self, free: Index, c: Array, z: Array, b: float, aim: Array, slopes: Array, K: Array
     ) -> tuple[Array, float] | None:

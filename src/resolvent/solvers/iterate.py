@@ -489,7 +489,8 @@ def warn_of(solution: Solution, tol: float, stop: str) -> None:
         "more even scale; tol=0 asks for just this limit.",
         Status.MAX_ITER: "Raise max_iter, or tol, or lower C.",
         Status.TIME_LIMIT: f"Raise time_limit. {go_on}",
-        Status.NO_PROGRESS: "No progress: is the loss convex? Run check_loss(loss).",
+        Status.NO_PROGRESS: "No progress: is the loss convex? Run check_loss(loss). If it is, the "
+        "data are large: scale them, or lower C.",
         Status.NOT_PSD: "The result is a stationary point at best. Use another kernel or other "
         "parameters of it, or make the matrix positive semidefinite: resolvent.repair(K).",
     }
