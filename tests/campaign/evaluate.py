@@ -39,8 +39,9 @@ def _log1pexp(x: np.ndarray) -> np.ndarray:
 
 
 def _poisson(y: np.ndarray, z: np.ndarray) -> np.ndarray:
-    logarithm = np.log(np.where(y > 0, y, LONG(1)))
-    return np.exp(np.minimum(z, LONG(11000))) - y * z - y + y * logarithm
+    """y (exp(t) - 1 - t) with t = z - log(y), which cancels less than its terms."""
+    t = np.minimum(z, LONG(11000)) - np.log(np.where(y > 0, y, LONG(1)))
+    return np.where(y > 0, y * (np.expm1(t) - t), np.exp(t))
 
 
 def value(name: str, y: np.ndarray, z: np.ndarray, tau: float = 0.5) -> np.ndarray:

@@ -101,14 +101,20 @@ def judge(error: Exception) -> Failure | None:
     return Failure("exception", "".join(traceback.format_exception(error)[-3:]))
 
 
-FEW = "The least populated class in y has only"  # scikit-learn's, of folds
+# What a fit may say beside: scikit-learn of folds, and we of a model that is of little use.
+REMARKS = (
+    "The least populated class in y has only",
+    "Predictions are nearly constant",
+    "Each row is similar to itself only",
+    r"The best \w+=.* is the \w+ of its grid",
+)
 
 
 def of_warnings(seen: list[Any]) -> Iterator[Failure]:
-    """Only the warning of a fit that stopped early is one of ours."""
+    """Only the warning of a fit that stopped early is one of ours, and remarks on the model."""
     for warning in seen:
-        few = str(warning.message).startswith(FEW)
-        if not few and not issubclass(warning.category, ConvergenceWarning):
+        remark = any(re.match(pattern, str(warning.message)) for pattern in REMARKS)
+        if not remark and not issubclass(warning.category, ConvergenceWarning):
             where = f"{warning.filename}:{warning.lineno}"
             yield Failure("warning", f"{warning.category.__name__}: {warning.message} ({where})")
             return
