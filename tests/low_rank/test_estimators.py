@@ -119,7 +119,8 @@ def test_saved_and_loaded(tmp_path, landmarks):
     machine = KernelClassifier(rank=rank, landmarks=landmarks).fit(X, THREE)
     resolvent.save(machine, tmp_path / "low.model")
     found = resolvent.load(tmp_path / "low.model")
-    np.testing.assert_array_equal(found.decision_function(X), machine.decision_function(X))
+    scores = machine.decision_function(X)
+    np.testing.assert_allclose(found.decision_function(X), scores, atol=1e-12)
     for name in ("rank_", "certificate_", "status_"):
         assert getattr(found, name) == getattr(machine, name)
     for name in ("landmarks_", "dual_gap_", "optimization_gap_", "approximation_gap_"):

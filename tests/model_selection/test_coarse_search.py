@@ -6,15 +6,8 @@ from searches import CS, GAMMAS, SIGNS
 from sklearn.datasets import make_classification
 from sklearn.preprocessing import scale
 
-from resolvent import (
-    KernelClassifierCV,
-    KernelQuantileRegressorCV,
-    KernelRegressor,
-    KernelRegressorCV,
-    Status,
-)
+from resolvent import KernelClassifierCV, KernelRegressor, KernelRegressorCV, Status
 from resolvent.losses import LOSSES, as_loss
-from resolvent.solvers import blocks
 
 
 @pytest.mark.parametrize("loss", ["absolute", "epsilon_insensitive", "huber", "poisson"])
@@ -86,21 +79,3 @@ def test_coarse_scores_have_the_offset_of_exact_ones():
     assert scores.min() < 0.52
     assert scores.max() > 0.8
     np.testing.assert_allclose(coarse.cv_results_["mean_test_score"], scores, atol=0.01)
-
-
-def test_blocks_that_get_on_slowly_are_left_to_newton(monkeypatch):
-    """K has rank 3 here: at a large C pairs of 48 samples took 10^10 multiply-adds."""
-    work, advance = [], blocks.advance
-
-    def counted(*args):
-        result = advance(*args)
-        work.append(sum(result[-2:]))
-        return result
-
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((60, 2))
-    y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(60)
-    monkeypatch.setattr(blocks, "advance", counted)
-    settings = {"kernel": "poly", "degree": 2, "gammas": [1.0], "Cs": [1e6], "refit": False}
-    KernelQuantileRegressorCV((0.5,), **settings, n_jobs=1).fit(X, y)
-    assert sum(work) < 1e9

@@ -16,12 +16,10 @@ from resolvent.problem import Array, Problem, Status, sums, times_weight
 from resolvent.problem.certificate import bounds, relative_gap, relative_gaps
 from resolvent.solvers.choose import choose, facts_of, steps_of
 from resolvent.solvers.iterate import Point, Steps
-from resolvent.solvers.newton import EXPECTED
 
 TRIALS = 6  # ways to scale a solution to the next C
 WORK_GROWTH = 2.0  # of the work from one C to the next, where it grows
 MAX_BLOCKS = 2000  # then `solve`, which has Newton steps, takes over
-BEFORE_NEWTON = 3e6  # multiply-adds after which it does, or what Newton steps may take if more
 
 
 class Stage(NamedTuple):
@@ -208,9 +206,7 @@ class Coarse(Walker):
         gaps = np.full(problem.m, np.inf)
         most_blocks = self.settings["max_iter"] or np.inf
         largest = np.full(problem.m, np.inf)
-        facts = facts_of(problem)
-        limit = max(BEFORE_NEWTON, EXPECTED * facts.newton_step)
-        steps = steps_of(choose(facts), problem, self.tol)(point)
+        steps = steps_of(choose(facts_of(problem)), problem, self.tol)(point)
         for blocks in range(MAX_BLOCKS):
             for j in point.running:
                 gaps[j] = self._gap(problem, point, j, C)
@@ -224,8 +220,6 @@ class Coarse(Walker):
             if point.work.max() > most:
                 self.C, self.point = C, point
                 return None
-            if point.work.max() > limit:
-                break
             largest = self._iterate(steps)
         return self._in_full(C, point.coef)
 
