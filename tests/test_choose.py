@@ -88,9 +88,10 @@ def test_solve_follows_the_plan_says_which_and_logs_it(loss, kernel, solver, cap
     K, y = make(loss, kernel)
     plan = choose(facts_of(Problem(loss, K, y)))
     with caplog.at_level(logging.DEBUG, logger="resolvent"):
-        solution = solve(loss, K, y)
+        solution = solve(loss, K, y, callback=lambda record: None)
     assert plan.solver == solution.solver == solver
     assert str(plan) in caplog.text
+    assert solve(loss, K, y).solver == solver  # in one compiled call, if the problem is small
     named = solve(loss, K, y, solver="coordinate_descent", accelerate=False)
     assert named.solver == "coordinate_descent"
 

@@ -25,6 +25,7 @@ __all__ = [
     "compiled",
     "conjugate",
     "dot",
+    "inner",
     "inverse_link",
     "is_own",
     "plain",
@@ -45,6 +46,10 @@ OPTIONS: dict[str, Any] = {
 }
 INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True}
 OVERLOAD: Any = {"no_cfunc_wrapper": True}  # an option that Numba's stubs do not know
+
+
+UNWRAPPED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+inner = register_jitable(**UNWRAPPED)  # of functions that only compiled code calls
 
 
 def _absent(obj: Any, *args: Any) -> Any:

@@ -17,6 +17,7 @@ from resolvent.kernels.base import is_number
 from resolvent.problem import Array, Problem, Record, Solution
 from resolvent.solvers.choose import MAX_ITER, choose, facts_of, steps_of
 from resolvent.solvers.iterate import iterate, warn_of
+from resolvent.solvers.small import solve_small
 
 logger = logging.getLogger("resolvent")
 SOLVERS = ("auto", *(name for name in MAX_ITER if name != "greedy"))
@@ -138,11 +139,17 @@ def solve(
         raise TypeError(f"callback={callback!r} must be a function of a record, or None.")
     rng = None if random_state is None else as_generator(random_state)  # to be checked in any case
     named = rule if isinstance(rule, str) else "given"  # as an array or a function
-    plan = choose(facts_of(problem), solver, named, accelerate, stop)
-    if max_iter is None:
-        max_iter = plan.max_iter
-    elif not is_number(max_iter) or max_iter < 1 or int(max_iter) != max_iter:
+    if max_iter is not None and (not is_number(max_iter) or max_iter < 1 or max_iter % 1 != 0):
         raise ValueError(f"max_iter={max_iter!r} must be a whole number, at least 1.")
+    starting_point = _starting_point(problem, start)
+    as_it_comes = solver == "auto" and named == "permuted" and accelerate and stop == "gap"
+    if as_it_comes and callback is None:
+        solution = solve_small(problem, starting_point, tol, max_iter, clock)
+        if isinstance(solution, Solution):
+            logger.debug("%s: in one compiled call", type(problem.loss).__name__)
+            return solution
+        starting_point = solution
+    plan = choose(facts_of(problem), solver, named, accelerate, stop)
     logger.debug("%s: %s", type(problem.loss).__name__, plan)
     steps = steps_of(
         plan,
@@ -157,10 +164,10 @@ def solve(
         solution = iterate(
             problem,
             steps,
-            _starting_point(problem, start),
+            starting_point,
             stop=stop,
             tol=tol,
-            max_iter=int(max_iter),
+            max_iter=plan.max_iter if max_iter is None else int(max_iter),
             clock=clock,
             accelerate=accelerate,
             assist=not plan.newton,

@@ -16,8 +16,9 @@ from resolvent._threads import one_blas_thread, run
 from resolvent.grams import Gram
 from resolvent.problem import Record, Solution, Status, times_weight
 from resolvent.solvers.iterate import warn_of
+from resolvent.solvers.small import LARGEST
 
-__all__ = ["Fit", "solve_columns"]
+__all__ = ["Fit", "solve_columns", "unwatched"]
 
 # Rows from which problems are solved several at a time: the work on smaller ones is mostly that of
 # the interpreter, which threads do not share.
@@ -34,6 +35,11 @@ class Fit(NamedTuple):
     seconds: float
 
 
+def unwatched(record: Record) -> bool:
+    """Report to nobody: then problems may be solved without a record on the way."""
+    return False
+
+
 def solve_columns(
     K: Gram,
     losses: Any,
@@ -43,7 +49,7 @@ def solve_columns(
     C: float = 1.0,
     start: np.ndarray | None = None,
     random_state: Any = None,
-    report: Callable[[Record], bool],
+    report: Callable[[Record], bool] = unwatched,
     accept: Callable[..., bool] | None = None,
     **settings: Any,
 ) -> Fit:
@@ -51,7 +57,8 @@ def solve_columns(
 
     Columns that leave out most rows, as one-vs-one problems do, are solved on the kernel matrix of
     their own rows, some at a time if they are large. So are those of a kernel matrix that gives no
-    rows, since there is nothing of it that they could share.
+    rows, since there is nothing of it that they could share. Where K is small all are solved in one
+    call.
 
     Parameters
     ----------
@@ -69,7 +76,7 @@ def solve_columns(
         Coefficients to start from; left out where they are of another shape.
     random_state : int, RandomState, Generator or None
         Seed of the solver.
-    report : callable
+    report : callable, optional
         Called with each record, by one thread at a time; a true result stops the solver.
     accept : callable, optional
         A function of a solution, its targets and its weights, which may ask for a tighter
@@ -85,10 +92,12 @@ def solve_columns(
 
     if start is not None and start.shape != targets.shape:
         start = None
+    watched = report is not unwatched
     several = weights.ndim == 2 and weights.shape[1] > 1
-    apart = several and _leave_out_most(weights)
+    apart = several and (K.n > LARGEST or watched) and _leave_out_most(weights)
     alone = several and not apart and not K.scores_at_hand and K.n > THREADED_ROWS
     each = isinstance(losses, list) or apart or alone
+    parallel = alone or (apart and _is_for_threads(K, weights))
     jobs = [[j] for j in range(targets.shape[1])] if each else [list(range(targets.shape[1]))]
     solutions: list[Any] = [None] * len(jobs)
     coef = np.zeros(targets.shape, order="F")
@@ -106,7 +115,7 @@ def solve_columns(
         )
         options = {
             **settings,
-            "callback": callback,
+            "callback": callback if parallel or watched else None,
             "on_interrupt": "return",
             # once stopped, the others stay where they start
             "time_limit": 0.0 if stopped.is_set() else clock.left,
@@ -120,8 +129,10 @@ def solve_columns(
         solutions[k] = solution
         coef[part] = solution.coef
 
-    parallel = alone or (apart and _is_for_threads(K, weights))
-    run(work, [(k,) for k in range(len(jobs))], parallel)
+    if len(jobs) == 1:  # BLAS may have its threads, until they are in the way
+        work(0)
+    else:
+        run(work, [(k,) for k in range(len(jobs))], parallel)
     offsets = np.concatenate([s.intercept for s in solutions])
     found = solutions[0].weights is not None
     in_features = np.vstack([s.weights.T for s in solutions]) if found else None

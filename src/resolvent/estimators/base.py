@@ -20,7 +20,7 @@ from resolvent.approximation.fitting import LowRank, LowRankFit, now_and_then, s
 from resolvent.approximation.growth import solve_to_tolerance
 from resolvent.estimators.compat import CallbackSupportMixin, FitProgress
 from resolvent.estimators.expansion import Expansion, as_samples, take_rows
-from resolvent.fitting import Fit, solve_columns
+from resolvent.fitting import Fit, solve_columns, unwatched
 from resolvent.grams import Gram, gram
 from resolvent.grams.nystroem import checked_rank
 from resolvent.grams.values import values_of
@@ -43,6 +43,19 @@ class Data:
 
     def __len__(self) -> int:
         return len(self.kept)
+
+
+def _is_plain(array: Any, ndim: int = 2) -> bool:
+    """Whether data are an array that scikit-learn's checks, a tenth of a millisecond, would pass.
+
+    That is one of finite floats, of features or targets, or of whole numbers if it has one
+    dimension. All else is left to these checks, and what they say of it.
+    """
+    if type(array) is not np.ndarray or array.ndim != ndim or array.size == 0:
+        return False
+    if ndim == 1 and array.dtype.kind in "iu":
+        return True
+    return array.dtype in (np.float64, np.float32) and bool(np.isfinite(array.sum()))
 
 
 class Machine(CallbackSupportMixin, BaseEstimator):
@@ -73,6 +86,9 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             n = X.shape[0] if hasattr(X, "shape") else len(X)
             if n != len(y):
                 raise ValueError(f"X has {n} samples, but y has {len(y)}.")
+        elif _is_plain(X) and _is_plain(y, 1) and len(X) == len(y):
+            self._note_columns(X)
+            n = len(X)
         else:
             self._refuse_objects(X)
             X, y = validate_data(
@@ -98,6 +114,11 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             X = X[np.ix_(kept, kept)] if self._is_precomputed() else take_rows(X, kept)
             y, weight = y[kept], weight[kept]
         return Data(X, y, weight, kept)
+
+    def _note_columns(self, X: np.ndarray) -> None:
+        """Note how many features there are, as scikit-learn's checks do; an array has no names."""
+        self.n_features_in_ = X.shape[1]
+        self.__dict__.pop("feature_names_in_", None)
 
     def _refuse_objects(self, X: Any) -> None:
         """Point from what is no numbers to what takes it."""
@@ -130,6 +151,9 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         if self._takes_objects():
             return as_samples(X)
+        named = hasattr(self, "feature_names_in_")
+        if not named and _is_plain(X) and X.shape[1] == self.n_features_in_:
+            return X
         refuse_what_is_no_number(X)
         return validate_data(
             self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
@@ -166,7 +190,9 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             self._log(record)
             return progress.report()
 
-        fit = by(K, losses, targets, weights, report=report, **settings)
+        watched = getattr(self, "verbose", 0) or progress.context is not None
+        settings["report"] = report if watched else unwatched
+        fit = by(K, losses, targets, weights, **settings)
         progress.end()
         self._describe(fit.solutions, fit.seconds)
         return fit

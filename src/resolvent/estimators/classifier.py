@@ -36,8 +36,12 @@ class MachineClassifier(ClassifierMixin, Machine):
     def _read_classes(self, X: Any, y: Any, sample_weight: Any) -> tuple[Data, np.ndarray]:
         """Validate the arguments of fit; set `classes_`; give each sample's class as a code."""
         data = self._read_data(X, y, sample_weight)
-        check_classification_targets(data.y)
+        whole = data.y.dtype.kind in "iu"
+        if not whole:
+            check_classification_targets(data.y)
         self.classes_ = np.unique(data.y)
+        if whole and 2 * len(self.classes_) > len(data.y):  # which it warns of
+            check_classification_targets(data.y)
         codes = np.searchsorted(self.classes_, data.y)  # faster than np.unique's inverse: no sort
         if len(self.classes_) < 2:
             raise ValueError(

@@ -14,11 +14,13 @@ from resolvent._random import as_generator
 from resolvent.grams.base import Gram
 from resolvent.grams.function import evaluate_once, fits
 from resolvent.grams.memory import parse_memory
-from resolvent.grams.rows import ComputedGram, DenseGram, RowGram
+from resolvent.grams.rows import ComputedGram, DenseGram, RowGram, evaluate_now
 from resolvent.grams.values import values_of
 from resolvent.kernels import Linear, Points, make_kernel
 
 __all__ = ["ComputedGram", "DenseGram", "Gram", "RowGram", "as_gram", "gram", "parse_memory"]
+
+FEW = 500  # samples whose matrix is formed at once, which is faster than to look after its rows
 
 
 def gram(
@@ -97,7 +99,10 @@ def gram(
         from resolvent.grams.linear import LinearGram  # here, because it imports Numba
 
         return LinearGram(X, bias=kernel.bias, dtype=dtype)
-    return ComputedGram(X, kernel, memory_limit=memory_limit, dtype=dtype)
+    points = Points(X, dtype, numeric=kernel.numeric)
+    if kernel.symmetric and len(points) <= FEW and (memory_limit is None or memory_limit == "auto"):
+        return evaluate_now(points, kernel)
+    return ComputedGram(points, kernel, memory_limit=memory_limit)
 
 
 def as_gram(K: Any) -> Gram:

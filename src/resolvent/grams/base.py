@@ -130,6 +130,20 @@ class Gram(ABC):
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Submatrix of K as a new float64 array."""
 
+    def dense(self, most: int) -> np.ndarray | None:
+        """K as one array of float64 that is only read; None where it is not formed.
+
+        That is for more than `most` coordinates, too little memory, or a linear kernel.
+        """
+        return None
+
+    def features(self, elements: int, columns: int) -> np.ndarray | None:
+        """X, where K is held as XX', as an array of float64 that is only read.
+
+        None for more than so many elements or columns.
+        """
+        return None
+
     def has_room_for(self, matrices: int, n: int) -> bool:
         """Whether so many matrices of n coordinates can be at hand at a time."""
         return True

@@ -75,6 +75,11 @@ class LinearGram(Gram):
         """Number of columns of X, which bounds the rank of K."""
         return int(self.X.shape[1])
 
+    def features(self, elements: int, columns: int) -> np.ndarray | None:
+        if self.columns > columns or self.n * self.columns > elements:
+            return None
+        return read_only(as_dense(self.X).astype(np.float64, copy=False))
+
     def _parts(self, count: int) -> list[tuple[int, int]]:
         """Cut that many rows into parts for threads."""
         step = max(1, -(-count // PARTS))

@@ -14,7 +14,10 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 BINARY_UNITS = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
-def parse_memory(limit: Any) -> int:
+SMALL = 2**26  # bytes, for which nobody need look at how much is free: that takes a millisecond
+
+
+def parse_memory(limit: Any, need: float = math.inf) -> int:
     """Read a number of bytes.
 
     Parameters
@@ -22,12 +25,16 @@ def parse_memory(limit: Any) -> int:
     limit : int, float, str or None
         Bytes, or a string such as "512MiB" or "1.5 GB" (units of 1000; MiB and the like of 1024).
         None or "auto" is a quarter of the memory that is free.
+    need : float
+        Bytes that will be taken at most, if known; where that is little, "auto" is a multiple.
 
     Returns
     -------
     int
     """
     if limit is None or limit == "auto":
+        if need <= SMALL:
+            return 4 * SMALL
         return free_memory() // 4
     size = math.nan
     if isinstance(limit, str):

@@ -96,6 +96,15 @@ class RowGram(Gram):
     def scores(self, state: np.ndarray) -> np.ndarray:
         return state
 
+    def dense(self, most: int) -> np.ndarray | None:
+        if self.n > most or self.capacity < self.n:
+            return None
+        everything = np.arange(self.n)
+        rows, slot = self.fetch(everything)
+        if not np.array_equal(slot, everything):
+            rows = rows[slot]
+        return read_only(rows[: self.n].astype(np.float64, copy=False))
+
     def chunks(self, order: np.ndarray) -> Iterator[Chunk]:
         place = np.zeros(self.n, np.int64)
         for fetched in split(np.asarray(order, np.int64), self._part):
@@ -131,11 +140,34 @@ class StoredGram(RowGram):
     def _where(self, index: np.ndarray) -> np.ndarray:
         return index
 
+    def dense(self, most: int) -> np.ndarray | None:
+        if self.n > most:
+            return None
+        same = self.dtype == np.float64
+        return self.matrix if same else read_only(self.matrix.astype(np.float64))
+
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return self.matrix[np.ix_(rows, columns)].astype(np.float64, copy=False)
 
     def restricted(self, rows: np.ndarray) -> Gram:
         return StoredGram(self.matrix[np.ix_(rows, rows)], self.diagonal[rows])
+
+
+def evaluate_now(points: Points, kernel: Kernel) -> StoredGram:
+    """Kernel matrix of few points, by one evaluation; as exact as one whose rows are computed."""
+    with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
+        matrix = kernel.evaluate(points, points)
+        diagonal = checked_diagonal(kernel.diagonal(points).astype(points.dtype))
+        finite = kernel.bounded or np.isfinite(matrix.sum()) or np.isfinite(matrix).all()
+    if not finite:
+        raise ValueError(
+            f"the kernel {kernel} is not finite in {points.dtype} on these data: "
+            "scale the data, or use dtype='float64'."
+        )
+    np.fill_diagonal(matrix, diagonal)
+    result = StoredGram(matrix, diagonal)
+    result.noise = float(np.finfo(points.dtype).eps)
+    return result
 
 
 class DenseGram(StoredGram):
@@ -243,11 +275,11 @@ class ComputedGram(RowGram):
     """
 
     def __init__(self, X: Any, kernel: Kernel, memory_limit: Any = None, dtype: Any = None) -> None:
-        limit = parse_memory(memory_limit)
         self.kernel = kernel
         self.points = X if isinstance(X, Points) else Points(X, dtype, numeric=kernel.numeric)
         self.n = self.row_cost = n = len(self.points)
         self.dtype = self.points.dtype
+        limit = parse_memory(memory_limit, n * n * self.dtype.itemsize)
         with np.errstate(over="ignore", invalid="ignore"):
             # rounded as the rows are, so that it is the diagonal of the matrix solved with
             self.diagonal = checked_diagonal(kernel.diagonal(self.points).astype(self.dtype))

@@ -91,7 +91,7 @@ class Problem:
             alpha = n / max(self.kernel.trace, 1e-200)
             self.risk = Coupled(self.loss, self.y, self.C, self.gram.n // n, alpha)
         self._check_range()
-        for j in range(self.m if self.fit_intercept else 0):
+        for j in range(self.m if self.fit_intercept and not self._has_both_signs() else 0):
             if self.risk.falls_for_ever(j):
                 raise ValueError(
                     f"With fit_intercept=True this problem has no solution: the targets"
@@ -135,6 +135,13 @@ class Problem:
         for c in weights if self.couples == "samples" else []:
             check_sample_weight(self.loss, c / c.max())
         return np.ascontiguousarray(weights, dtype=float)
+
+    def _has_both_signs(self) -> bool:
+        """Whether all columns have labels of both signs: then no offset goes to infinity."""
+        if getattr(self.loss, "targets", "real") != "sign":
+            return False
+        signed = self.C * self.y
+        return bool(((signed.max(axis=1) > 0.0) & (signed.min(axis=1) < 0.0)).all())
 
     def _check_range(self) -> None:
         """Refuse weights with which the objective, or the penalty in it, is no double."""

@@ -126,8 +126,8 @@ def find_offset(
 balance = compiled(find_offset)
 
 
-@compiled
-def best_offset(loss: Any, y: Vector, C: Vector, z: Vector, b: float, rough: float) -> float:
+@register_jitable
+def find_best_offset(loss: Any, y: Vector, C: Vector, z: Vector, b: float, rough: float) -> float:
     """Argmin of the sum of C L(y, z + b), from b on; the midpoint where that is an interval.
 
     To within a change of that sum by `rough`, where it is above zero.
@@ -154,6 +154,9 @@ def best_offset(loss: Any, y: Vector, C: Vector, z: Vector, b: float, rough: flo
     if abs(hi) >= FAR:
         return lo
     return 0.5 * (lo + hi) if abs(lo + hi) > 1e-9 * (hi - lo) else 0.0  # to rounding they cancel
+
+
+best_offset = compiled(find_best_offset)
 
 
 @register_jitable
