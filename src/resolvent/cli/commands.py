@@ -17,6 +17,7 @@ import typer
 from sklearn.exceptions import ConvergenceWarning
 
 from resolvent.cli import models, parsing
+from resolvent.cli.intervals import check_interval, interval_columns, is_calibrated
 from resolvent.cli.output import Code, Output, uninterrupted
 from resolvent.cli.outputs import check_outputs
 from resolvent.cli.progress import watched
@@ -66,7 +67,7 @@ def name_of(data: str) -> str:
 def run_fit(output: Output, data: str, model: Path | None, **options: Any) -> None:
     """Fit, save, report; the exit code says whether the tolerance was reached."""
     path = Path(f"{name_of(data)}.model") if model is None else model
-    training, loss, quantiles = prepare(data, path, options)
+    training, loss, quantiles = prepare(output, data, path, options)
     estimator = models.make_estimator(training, loss, quantiles, options)
     output.say(f"{introduction(training, estimator, options)}, C = {options['C']:g}")
     with limited(options["threads"]):
@@ -83,7 +84,7 @@ def run_tune(output: Output, data: str, model: Path | None, **options: Any) -> N
     grids = {name: parsing.parse_grid(options[name], f"--{name}") for name in ("Cs", "gammas")}
     parsing.check_scoring(options["scoring"])
     parsing.check_coverage(options["conformal"], "--conformal")
-    training, loss, quantiles = prepare(data, path, options)
+    training, loss, quantiles = prepare(output, data, path, options)
     plain = models.make_estimator(training, loss, quantiles, options)
     search = models.make_search(
         plain,
@@ -160,7 +161,7 @@ def settle(
         fitted = TabularModel(estimator.set_params(verbose=0), training.features, training.target)
         save(fitted, path)
         report, conformal = options["report"], options.get("conformal")
-        coverage = conformal if estimator_is_calibrated(estimator) else None
+        coverage = conformal if is_calibrated(estimator) else None
         found = evaluate(fitted, training.X, training.y, coverage=coverage)
         finish(output, fitted, found, path, interrupted)
         if coverage is not None:
@@ -179,7 +180,9 @@ def settle(
         raise typer.Exit(Code.UNFINISHED)
 
 
-def prepare(data: str, path: Path, options: dict[str, Any]) -> tuple[models.Training, Any, Any]:
+def prepare(
+    output: Output, data: str, path: Path, options: dict[str, Any]
+) -> tuple[models.Training, Any, Any]:
     """Check options, then read the data; what is wrong is said before anything slow starts."""
     check_outputs({"model": path, "report": options["report"]}, [data], options["force"])
     if not 0 < options["C"] < np.inf:
@@ -208,6 +211,7 @@ def prepare(data: str, path: Path, options: dict[str, Any]) -> tuple[models.Trai
         data,
         first_index=options["first_index"],
         classify=classify,
+        note=output.note,
         **{key: options[key] for key in keys},
     )
     return training, loss, quantiles
@@ -314,31 +318,6 @@ def run_predict(
         write_atomically(out, text.encode())
 
 
-def estimator_is_calibrated(estimator: Any) -> bool:
-    """Whether a model has intervals, or sets of labels."""
-    return getattr(estimator, "_calibration", None) is not None
-
-
-def check_interval(estimator: Any, coverage: float | None) -> None:
-    """Refuse a coverage that is none, or that the model has nothing for."""
-    parsing.check_coverage(coverage, "--interval")
-    if coverage is not None and not estimator_is_calibrated(estimator):
-        raise typer.BadParameter(
-            "this model has no intervals; choose it with resolvent tune --conformal 0.9.",
-            param_hint="--interval",
-        )
-
-
-def interval_columns(estimator: Any, X: Any, coverage: float) -> dict[str, np.ndarray]:
-    """Find the ends of intervals or, for classes, the labels of sets with bars between them."""
-    if not hasattr(estimator, "classes_"):
-        ends = estimator.predict_interval(X, coverage)
-        return {f"lower {coverage:g}": ends[:, 0], f"upper {coverage:g}": ends[:, 1]}
-    sets = estimator.predict_set(X, coverage)
-    labels = ["|".join(str(label) for label in estimator.classes_[row]) for row in sets]
-    return {f"labels {coverage:g}": np.array(labels)}
-
-
 def _as_text(columns: dict[str, np.ndarray]) -> str:
     """One line a row; with a header if there are several columns, as in CSV."""
     buffer = io.StringIO()
@@ -364,7 +343,7 @@ def run_evaluate(
     check_outputs({"report": report}, [data, model], force)
     fitted = models.open_model(model)
     check_interval(fitted.estimator, interval)
-    if interval is None and estimator_is_calibrated(fitted.estimator):
+    if interval is None and is_calibrated(fitted.estimator):
         interval = 0.9
     X, y = models.read_for(fitted, data, format=format, target=target, note=output.note)
     if y is None:

@@ -61,6 +61,7 @@ def read_training(
     missing: str,
     first_index: int | None,
     classify: bool | None,
+    note: Any = lambda _: None,
 ) -> Training:
     """Read data to fit on; `classify` None finds out from the target what the task is."""
     raw = read(
@@ -96,6 +97,8 @@ def read_training(
         without=without,
         scale=scale or ("standard" if named else "none"),
         impute=missing == "impute",
+        categorical=categorical,
+        note=note,
     )
     return Training(features(raw), y, weight, features, name if named else None, classes)
 

@@ -195,7 +195,9 @@ def _data_summary(model: TabularModel, found: Evaluation, facts: dict[str, Any])
     rows: dict[str, Any] = {"rows": f"{len(found.y):,}", "features": f"{facts['features']:,}"}
     for column in (model.features.columns or ())[:40]:
         if column.categories is not None:
-            rows[f"column {column.name}"] = "categories " + ", ".join(column.categories[:12])
+            rows[f"column {column.name}"] = "categories " + ", ".join(
+                category or "(missing)" for category in column.categories[:12]
+            )
     names = facts["columns"]
     if names is not None:
         rows["columns"] = ", ".join(names[:40]) + (" ..." if len(names) > 40 else "")

@@ -278,6 +278,10 @@ def _calibration_text(calibration: Any) -> str | None:
     return f"calibrated by {calibration.fold.max() + 1} folds of {rows}"
 
 
+def _unit_text(units: Any) -> str | None:
+    return None if units is None else ", ".join(map(number_text, np.atleast_1d(units).tolist()))
+
+
 def describe(model: TabularModel) -> dict[str, Any]:
     """Describe a model in words and numbers; None where something does not apply."""
     estimator, features = model.estimator, model.features
@@ -296,7 +300,7 @@ def describe(model: TabularModel) -> dict[str, Any]:
         "loss": loss_name(loss),
         "kernel": kernel,
         "C": None if imported else getattr(estimator, "C", None),
-        "target_unit": getattr(estimator, "target_unit_", None),
+        "target_unit": _unit_text(getattr(estimator, "target_unit_", None)),
         "samples": estimator._n_given or None,
         "features": features.width,
         "columns": None if features.columns is None else [c.name for c in features.columns],

@@ -16,9 +16,9 @@ __all__ = ["extract_features", "restore_features"]
 def extract_features(features: Features) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Header and arrays."""
     arrays = {"shift": features.shift, "factor": features.factor, "fill": features.fill}
-    columns = (
-        None if features.columns is None else [[c.name, c.categories] for c in features.columns]
-    )
+    columns = None
+    if features.columns is not None:
+        columns = [[c.name, "date" if c.is_date else c.categories] for c in features.columns]
     header = {"columns": columns, "first_index": features.base, "scale": features.method}
     return header, {f"table.{k}": x for k, x in arrays.items() if x is not None}
 
@@ -56,6 +56,8 @@ def _column(entry: Any) -> Column:
     match entry:
         case [str(name), None]:
             return Column(name)
+        case [str(name), "date"]:
+            return Column(name, None, True)
         case [str(name), list(words)] if all(type(word) is str for word in words):
             if len(set(words)) == len(words):
                 return Column(name, tuple(words))

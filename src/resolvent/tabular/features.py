@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, diags, issparse
 
+from resolvent.tabular.dates import days_of
 from resolvent.tabular.errors import DataFileError
 from resolvent.tabular.raw import Matrix, Table, TextColumn
 
@@ -16,16 +17,21 @@ __all__ = ["SCALES", "Column", "Features"]
 
 SCALES = ("standard", "minmax", "none")
 MOST_CATEGORIES = 1000
+MANY_WORDS = 20  # from which on a column is looked at for words that occur once
 # One-hot columns are mostly zeros: where there are many of them only the others are kept.
 SPARSE_FROM = 2
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: its name and, if it is of words, the words that became features."""
+    """A column of a table: its name and, if it is of words, the words that became features.
+
+    One of dates is read as words and becomes a number of days.
+    """
 
     name: str
     categories: tuple[str, ...] | None = None
+    is_date: bool = False
 
     @property
     def width(self) -> int:
@@ -71,6 +77,8 @@ class Features:
         without: Collection[str] = (),
         scale: str = "none",
         impute: bool = False,
+        categorical: Collection[str] = (),
+        note: Callable[[str], None] = lambda _: None,
     ) -> Features:
         """Learn from training data.
 
@@ -85,6 +93,10 @@ class Features:
             stay zeros: features are divided by their standard deviation or largest size.
         impute : bool
             Whether missing numbers become the median, and missing words a category.
+        categorical : collection of str
+            Columns whose words are categories, also if they are dates.
+        note : callable, optional
+            Is told, in a sentence, of columns that may not be what they seem.
         """
         if isinstance(raw, Matrix):
             plain = cls(raw.X.shape[1], base=raw.base)
@@ -94,12 +106,18 @@ class Features:
             if name in without:
                 continue
             fill.append(0.0)
+            days = None
             if isinstance(values, TextColumn):
-                columns.append(Column(name, _categories(raw, name, values, impute)))
-            else:
-                columns.append(Column(name))
-                known = values[~np.isnan(values)]
-                fill[-1] = float(np.median(known)) if known.size else 0.0
+                days = None if name in categorical else _days(values)
+                if days is None:
+                    _note_many_words(name, values, note)
+                    columns.append(Column(name, _categories(raw, name, values, impute)))
+                    continue
+                note(f"column {name!r} has dates; they are taken as numbers of days.")
+            columns.append(Column(name, None, days is not None))
+            numbers: Any = values if days is None else days
+            known = numbers[~np.isnan(numbers)]
+            fill[-1] = float(np.median(known)) if known.size else 0.0
         if not columns:
             raise DataFileError("no column is left to learn from.", raw.source)
         plain = cls(
@@ -150,19 +168,23 @@ class Features:
             for name in (
                 [column.name]
                 if column.categories is None
-                else [f"{column.name}={category}" for category in column.categories]
+                else [f"{column.name}={category or '(missing)'}" for category in column.categories]
             )
         ]
 
     @property
     def words(self) -> set[str]:
         """Columns that are read as words."""
-        return {column.name for column in self.columns or () if column.categories is not None}
+        return {
+            column.name
+            for column in self.columns or ()
+            if column.categories is not None or column.is_date
+        }
 
     @property
     def numbers(self) -> set[str]:
         """Columns that are read as numbers."""
-        return {column.name for column in self.columns or () if column.categories is None}
+        return {column.name for column in self.columns or ()} - self.words
 
     def __call__(self, raw: Matrix | Table, note: Callable[[str], None] | None = None) -> Any:
         """Turn data into the rows that the model takes.
@@ -261,6 +283,14 @@ class Features:
         return csr_matrix((value[known], place[known], starts), shape=(n, self.width))
 
     def _numbers(self, raw: Table, column: Column, values: Any, j: int) -> np.ndarray:
+        if column.is_date:
+            values = _days(values) if isinstance(values, TextColumn) else None
+            if values is None:
+                raise DataFileError(
+                    f"column {column.name!r} has values that are no dates, where the model was "
+                    "fitted on dates such as 2024-12-31.",
+                    raw.source,
+                )
         if isinstance(values, TextColumn):
             raise DataFileError(
                 f"column {column.name!r} has words where the model was fitted on numbers.",
@@ -295,6 +325,21 @@ class Features:
                 f"not have, such as {word[:40]!r}; it counts as none of the known ones."
             )
         return codes
+
+
+def _days(values: TextColumn) -> np.ndarray | None:
+    """Days of each row, NaN where the date is missing; None if the words are no dates."""
+    days = days_of(values.categories)
+    return None if days is None else np.append(days, np.nan)[values.codes]
+
+
+def _note_many_words(name: str, values: TextColumn, note: Callable[[str], None]) -> None:
+    many = len(values.categories)
+    if many > MANY_WORDS and many > 0.5 * np.count_nonzero(values.codes >= 0):
+        note(
+            f"column {name!r} has {many:,} different words, most of them once: each becomes a "
+            f"feature that says little about other rows. Leave it out: --drop {name}."
+        )
 
 
 def _categories(raw: Table, name: str, values: TextColumn, impute: bool) -> tuple[str, ...]:
