@@ -55,7 +55,8 @@ def _is_plain(array: Any, ndim: int = 2) -> bool:
         return False
     if ndim == 1 and array.dtype.kind in "iu":
         return True
-    return array.dtype in (np.float64, np.float32) and bool(np.isfinite(array.sum()))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return array.dtype in (np.float64, np.float32) and bool(np.isfinite(array.sum()))
 
 
 class Machine(CallbackSupportMixin, BaseEstimator):
