@@ -100,7 +100,7 @@ def gram(
 
         return LinearGram(X, bias=kernel.bias, dtype=dtype)
     points = Points(X, dtype, numeric=kernel.numeric)
-    if kernel.symmetric and len(points) <= FEW and (memory_limit is None or memory_limit == "auto"):
+    if kernel.symmetric and len(points) <= FEW and memory_limit == "auto":  # as estimators ask
         return evaluate_now(points, kernel)
     return ComputedGram(points, kernel, memory_limit=memory_limit)
 
