@@ -125,7 +125,7 @@ def test_random_use_by_many_threads(seed, expected):
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
 def test_solvers_in_threads_on_one_matrix(loss, K, expected, monkeypatch):
     """Two fits of some columns each, by blocks and by sweeps, while rows make room."""
-    monkeypatch.setattr(rows_module, "CHUNK_WORK", 400)
+    monkeypatch.setattr(rows_module, "STRETCH", 400)
     rng = np.random.default_rng(0)
     Y = np.where(expected @ rng.standard_normal((N, 4)) > 0, 1.0, -1.0)
     found = {}

@@ -19,6 +19,7 @@ from resolvent.solvers.iterate import Point, Steps
 
 TRIALS = 6  # ways to scale a solution to the next C
 WORK_GROWTH = 2.0  # of the work from one C to the next, where it grows
+ROUNDED = 1e-3  # how far, relatively, the rounding of scores may put a dual above a primal
 MAX_BLOCKS = 2000  # then `solve`, which has Newton steps, takes over
 
 
@@ -210,6 +211,8 @@ class Coarse(Walker):
         for blocks in range(MAX_BLOCKS):
             for j in point.running:
                 gaps[j] = self._gap(problem, point, j, C)
+            if np.isnan(gaps).any():
+                return self._in_full(C, np.zeros_like(point.coef))
             # a problem that does not move any more is as exact as its scores are
             done = (gaps <= self.tol) | (largest == 0.0)
             if blocks == 0:  # other starts have yet to find their offset
@@ -264,10 +267,16 @@ class Coarse(Walker):
         return Stage(coef.T.copy(), scores.T.copy(), gaps)
 
     def _gap(self, problem: Problem, point: Point, j: int, C: float) -> float:
-        """Relative gap of problem j with the scores as they are kept up to date."""
+        """Relative gap of problem j with the scores as they are kept up to date.
+
+        NaN if the dual is above the objective of a constant: K, as it is rounded, is indefinite.
+        """
         b = float(point.intercept[j]) if problem.fit_intercept else 0.0
         z = point.state[j]
-        return self.relative(j, *bounds(problem, j, point.coef[j], z, b), z + b, C)
+        primal, dual = bounds(problem, j, point.coef[j], z, b)
+        if not dual <= (1.0 + ROUNDED) * C * self.nulls[j]:
+            return np.nan
+        return self.relative(j, primal, dual, z + b, C)
 
     def relative(self, j: int, primal: float, dual: float, scores: Array, C: float) -> float:
         """Gap of problem j in units of what the score can tell."""
