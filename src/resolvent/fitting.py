@@ -11,14 +11,14 @@ import numpy as np
 
 from resolvent._clock import Clock
 from resolvent._random import as_generator
-from resolvent._solve import solve
+from resolvent._solve import solve, unwatched
 from resolvent._threads import one_blas_thread, run
 from resolvent.grams import Gram
 from resolvent.problem import Record, Solution, Status, times_weight
 from resolvent.solvers.iterate import warn_of
 from resolvent.solvers.small import LARGEST
 
-__all__ = ["Fit", "solve_columns", "unwatched"]
+__all__ = ["Fit", "solve_columns"]
 
 # Rows from which problems are solved several at a time: the work on smaller ones is mostly that of
 # the interpreter, which threads do not share.
@@ -33,11 +33,6 @@ class Fit(NamedTuple):
     weights: np.ndarray | None
     solutions: list[Solution]
     seconds: float
-
-
-def unwatched(record: Record) -> bool:
-    """Report to nobody: then problems may be solved without a record on the way."""
-    return False
 
 
 def solve_columns(
@@ -115,7 +110,7 @@ def solve_columns(
         )
         options = {
             **settings,
-            "callback": callback if parallel or watched else None,
+            "callback": callback if parallel or watched else unwatched,
             "on_interrupt": "return",
             # once stopped, the others stay where they start
             "time_limit": 0.0 if stopped.is_set() else clock.left,

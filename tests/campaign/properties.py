@@ -134,7 +134,12 @@ def of_numbers(case: Case, data: Data, model: Any) -> Iterator[Failure]:
             values["probabilities"] = model.predict_proba(data.given)
         if is_search(case):
             values["scores"] = model.cv_results_["mean_test_score"]
-    unbounded = {"dual", "gap", "dual_gap_", "optimization_gap_"}  # for a matrix that is not positive semidefinite
+    unbounded = {
+        "dual",
+        "gap",
+        "dual_gap_",
+        "optimization_gap_",
+    }  # for a matrix that is not positive semidefinite
     for name, x in values.items():
         if not isinstance(x, float | np.ndarray) or np.asarray(x).dtype.kind != "f":
             continue

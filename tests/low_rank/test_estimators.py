@@ -45,7 +45,8 @@ def test_gap_to_the_exact_machine(machine, y):
     for rank in (4, 25, len(X)):
         low = loose.set_params(rank=rank).fit(X, y, sample_weight=WEIGHT)
         excess = np.asarray(low.objective_) - best
-        assert np.all(low.dual_gap_ >= excess - np.asarray(exact.dual_gap_))
+        rounding = np.asarray(exact.dual_gap_) + 1e-12 * scale
+        assert np.all(low.dual_gap_ >= excess - rounding)
         assert low.certificate_ == "exact"
         assert low.rank_ == len(low.landmarks_) == low.dual_coef_.shape[1] <= rank
         assert low.status_ == (Status.CONVERGED if rank == len(X) else Status.RANK_LIMIT)
@@ -207,10 +208,11 @@ def test_interrupts_at_many_moments():
     """A complete model with a true gap, or none."""
     source = str(Path(resolvent.__file__).parent)
     best = KernelClassifier().fit(X, CODES).objective_
+    count_calls(source, np.inf)  # the first compiles, and imports what is needed
     total = count_calls(source, np.inf)
     kept = 0
     for at in np.linspace(1, total - 1, 16).astype(int):
-        machine = KernelClassifier(rank=20)
+        machine = watched()
         with pytest.raises(KeyboardInterrupt):
             count_calls(source, at, machine)
         if hasattr(machine, "dual_gap_"):
@@ -221,6 +223,11 @@ def test_interrupts_at_many_moments():
         else:
             assert not hasattr(machine, "classes_")
     assert kept > 0
+
+
+def watched():
+    """A fit in many steps, where "auto" would solve so small a problem in one."""
+    return KernelClassifier(rank=20, solver="coordinate_descent")
 
 
 def count_calls(source, at, machine=None):
@@ -237,7 +244,7 @@ def count_calls(source, at, machine=None):
 
     sys.setprofile(watch)
     try:
-        (machine or KernelClassifier(rank=20)).fit(X, CODES)
+        (machine or watched()).fit(X, CODES)
     finally:
         sys.setprofile(None)
     return calls

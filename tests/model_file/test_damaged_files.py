@@ -85,7 +85,7 @@ DAMAGE = {
     "NaN": (put("arrays", intercept=np.full(3, np.nan)), "not finite"),
     "index": (lambda h, a: a["support"].fill(-1), "'support' has a value"),
     "certificate": (put("arrays", certificate=np.ones((2, 1))), "has shape"),
-    "history": (put("arrays", **{"history.values": np.ones((2, 5, 3))}), "has shape"),
+    "history": (put("arrays", **{"history.values": np.ones((3, 5, 3))}), "has shape"),
     "JSON": (lambda h, a: "{", "header is damaged"),
     "JSON NaN": (lambda h, a: '{"schema": NaN}', "header is damaged"),
     "JSON infinity": (lambda h, a: '{"schema": 1e999}', "no finite number"),

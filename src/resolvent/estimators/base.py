@@ -15,12 +15,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from resolvent._frames import refuse_what_is_no_number
+from resolvent._solve import unwatched
 from resolvent.approximation.certificate import check_certificate
 from resolvent.approximation.fitting import LowRank, LowRankFit, now_and_then, solve_low_rank
 from resolvent.approximation.growth import solve_to_tolerance
 from resolvent.estimators.compat import CallbackSupportMixin, FitProgress
 from resolvent.estimators.expansion import Expansion, as_samples, take_rows
-from resolvent.fitting import Fit, solve_columns, unwatched
+from resolvent.fitting import Fit, solve_columns
 from resolvent.grams import Gram, gram
 from resolvent.grams.nystroem import checked_rank
 from resolvent.grams.values import values_of

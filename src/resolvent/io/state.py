@@ -162,8 +162,9 @@ def restore(header: dict[str, Any], reader: Reader) -> Any:
         _restore_weights(model, arrays)
     else:
         _restore_expansion(model, header, reader, arrays)
-    if "calibration.scores" in reader and isinstance(model, Calibrated):
-        model._calibration = restore_calibration(model, reader, m)
+    if isinstance(model, Calibrated):
+        known = "calibration.scores" in reader
+        model._calibration = restore_calibration(model, reader, m) if known else None
     if not imported:
         _restore_certificate(model, header, reader, m)
     if isinstance(model, KernelMachine):

@@ -111,7 +111,8 @@ class Solution:
     weights : ndarray of shape (d,) or (d, m), or None
         For the linear kernel, the weights w of the columns of X (and, last, of a constant for a
         penalised offset): `fitted` is Xw + intercept, and `primal` the objective of these weights.
-        ``X.T @ coef`` is the same but for the rounding of that sum, which is large where X is.
+        ``X.T @ coef`` is the same at the optimum, but for the rounding of that sum, which is large
+        where X is; before it they may differ by as much as the gap allows.
     solver : str
         The algorithm that was used: "greedy", "coordinate_descent", "fixed_point" or "newton".
 

@@ -35,7 +35,7 @@ from resolvent.solvers.small.vectors import (
 
 Matrix = NDArray[np.float64]
 
-ROUNDING = 1e-13  # relative gaps that no Newton step makes smaller
+ROUNDING = 1e-16  # relative gaps that no Newton step makes smaller; scores are off by its root
 UNSEEN = 32 * EPS  # of the scores: changes that are rounding
 SMOOTH = 1e6  # how much longer sigma is where the curvature of the loss itself keeps steps short
 FLAT = 0.01  # slopes of resolvents that only the curvature of the loss leaves
