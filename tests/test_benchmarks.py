@@ -25,6 +25,7 @@ from benchmarks import (
 from benchmarks.objective import LOSSES, MARGIN_LOSSES, Objective, rbf_product
 from benchmarks.tables import Cell, Table
 from resolvent import gram, solve
+from resolvent.solvers.small import LARGEST
 
 PARTS = "X", "y", "X_test", "y_test"
 
@@ -68,7 +69,7 @@ def test_common_objective_is_the_solutions(loss, kernel):
 
 
 def test_kernel_ridge_with_coefficients_of_zero_is_judged():
-    data = toy("squared")
+    data = toy("squared", n=LARGEST + 100)  # smaller ones are solved exactly
     data["y"] = np.where(np.arange(len(data["y"])) % 2, data["y"], 0.0)
     objective, solver = problem("resolvent", "squared", tol=0.9, data=data, fit_intercept=False)
     assert isinstance(solver.model, resolvent.KernelRidge)
@@ -136,7 +137,8 @@ def folder(tmp_path, monkeypatch):
 
 def test_problems_solved_one_by_one_have_no_course_in_common():
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((120, 2)), rng.integers(6, size=120)
+    n = LARGEST + 100  # below, all problems are solved in one call
+    X, y = rng.standard_normal((n, 2)), rng.integers(6, size=n)
     solver = solvers.make("resolvent")
     told = Objective("hinge", 1.0, "rbf", True, 0.1)
     told.set_data(X, y, X, y)

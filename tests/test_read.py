@@ -407,7 +407,7 @@ def test_missing(word, write):
     with pytest.raises(DataFileError, match=r"t.csv:4:2: column 'b' has no value here"):
         Features.learn(table, without=["a"])
     features = Features.learn(table, impute=True)
-    assert features.names == ["a", "b=", "b=x", "b=y"]
+    assert features.names == ["a", "b=(missing)", "b=x", "b=y"]
     assert_array_equal(features(table), [[1, 0, 1, 0], [2, 0, 0, 1], [3, 1, 0, 0]])
 
 

@@ -90,7 +90,9 @@ def check(model, loss, X, y, C, penalised=0.0):
         warnings.simplefilter("always")
         model.set_params(C=C).fit(X, y)
     is_short = model.status_ != Status.CONVERGED
-    assert [issubclass(w.category, ConvergenceWarning) for w in said] == [True] * is_short
+    assert sum(issubclass(w.category, ConvergenceWarning) for w in said) == is_short
+    others = [str(w.message) for w in said if not issubclass(w.category, ConvergenceWarning)]
+    assert all("constant" in text for text in others)  # of what is learned, in units so small
     gap, claimed = model.dual_gap_, model.objective_
     assert is_short or gap <= 1e-5 * claimed
     w, b = returned(model)

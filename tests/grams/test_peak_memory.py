@@ -26,7 +26,7 @@ X = rng.standard_normal((4000, 5))
 y = X[:, 0] * X[:, 1] + 0.5 * rng.standard_normal(len(X)) > 0
 model = KernelClassifier(loss=loss, C=C, memory_limit=f"{limit}MB", max_iter=40)
 warnings.simplefilter("ignore")
-model.fit(X[:500], y[:500])  # loads what is compiled
+model.fit(X[:2100], y[:2100])  # loads what is compiled, for as large a problem
 Path("/proc/self/clear_refs").write_text("5")  # the peak is that of now
 before = megabytes("VmRSS")
 model.fit(X, y)

@@ -258,7 +258,7 @@ def finish(
     if facts["support_vectors"] is not None:
         output.say(f"{facts['support_vectors']:,} support vectors")
     output.say(f"On the training rows: {scores_text(found)}")
-    if not found.is_useful:
+    if proof["solved"] and not found.is_useful:
         output.note(
             "the model is no better than a constant, though it is solved: the certificate is about "
             "optimisation. Raise --C, or let `resolvent tune` choose C and gamma."

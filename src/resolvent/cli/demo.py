@@ -30,8 +30,8 @@ def run_demo(folder: Path) -> None:
     output.say("\n3. What the model file holds; it is safe to load from strangers.")
     _show("inspect", folder / "tumours.model")
     output.say("\n4. A band of quantiles: where do eight of ten patients end up in a year?")
-    _show("fit", folder / "diabetes.csv", folder / "diabetes.model", "--target", "progression",
-          "--quantiles", "0.1,0.5,0.9", "-c", "0.1",
+    _show("tune", folder / "diabetes.csv", folder / "diabetes.model", "--target", "progression",
+          "--quantiles", "0.1,0.5,0.9", "--Cs", "5", "--gammas", "5", "--conformal", "0.8",
           "--report", folder / "diabetes.html")  # fmt: skip
     output.say("\n5. LIBSVM's format of data and models.")
     _show(
@@ -40,7 +40,7 @@ def run_demo(folder: Path) -> None:
     _show("convert", folder / "flowers.model", folder / "flowers.libsvm")
     output.say("\n6. A fit that is stopped keeps the best model so far, and says how good it is.")
     _show("fit", folder / "tumours.csv", folder / "stopped.model", "--target", "diagnosis",
-          "-c", "100", "--tol", "1e-12", "--max-iter", "2")  # fmt: skip
+          "--loss", "logistic", "--tol", "1e-10", "--max-iter", "2")  # fmt: skip
     output.say(
         "\nThe models open in Python with resolvent.load(path), the reports in a browser:\n"
         f"  {folder / 'tumours.html'}\n  {folder / 'tumours-test.html'}\n"

@@ -173,4 +173,4 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         -------
         ndarray of shape (n_samples,)
         """
-        return np.where(self.decision_function(X) > 0.0, 1, -1).astype(np.intp)
+        return np.where(self.decision_function(X) >= 0.0, 1, -1).astype(np.intp)

@@ -159,7 +159,9 @@ class GapDisplay:
             style.setdefault("color", line.get_color())
             lines.append(line)
         ax.set(yscale="log", xlabel=AXES[against], ylabel="Relative duality gap")
-        if against == "iterations":  # there are no fractions of them
+        if (
+            against == "iterations" and ax.get_xscale() == "linear"
+        ):  # there are no fractions of them
             ax.xaxis.get_major_locator().set_params(integer=True)
         if name is not None:
             ax.legend()
