@@ -161,7 +161,7 @@ class GapDisplay:
         ax.set(yscale="log", xlabel=AXES[against], ylabel="Relative duality gap")
         if (
             against == "iterations" and ax.get_xscale() == "linear"
-        ):  # there are no fractions of them
+        ):  # no fractions
             ax.xaxis.get_major_locator().set_params(integer=True)
         if name is not None:
             ax.legend()
