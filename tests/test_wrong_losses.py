@@ -151,7 +151,7 @@ def test_what_overflows_far_away_is_not_refused():
 
 def test_no_fit_goes_on_for_ever(monkeypatch):
     """Were it not refused: its bound is never finite, and it ends by itself."""
-    monkeypatch.setattr("resolvent.problem.check_before_fit", lambda loss, y: None)
+    monkeypatch.setattr("resolvent.problem.problem.check_before_fit", lambda loss, y: None)
 
     class Bottomless(NamedTuple):
         def value(self, y, z):

@@ -159,9 +159,7 @@ class GapDisplay:
             style.setdefault("color", line.get_color())
             lines.append(line)
         ax.set(yscale="log", xlabel=AXES[against], ylabel="Relative duality gap")
-        if (
-            against == "iterations" and ax.get_xscale() == "linear"
-        ):  # no fractions
+        if against == "iterations" and ax.get_xscale() == "linear":  # no fractions
             ax.xaxis.get_major_locator().set_params(integer=True)
         if name is not None:
             ax.legend()
