@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent / "_ext"), str(Path(__file__).parent.parent)]
 
-import resolvent  # noqa: E402
+import resolvent  # noqa: E402 (after the path, so that it is this copy)
 
 project = "resolvent"
 author = "The resolvent developers"
