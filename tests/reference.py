@@ -28,6 +28,15 @@ def _poisson(_: Any, y: np.ndarray, z: cp.Expression) -> cp.Expression:
     return cp.exp(z) - cp.multiply(y, z) - y + entropy
 
 
+def _gamma(_: Any, y: np.ndarray, z: cp.Expression) -> cp.Expression:
+    return z - np.log(y) + cp.multiply(y, cp.exp(-z)) - 1
+
+
+def _tweedie(loss: Any, y: np.ndarray, z: cp.Expression) -> cp.Expression:
+    q, r = 2 - loss.p, loss.p - 1
+    return cp.exp(q * z) / q + cp.multiply(y, cp.exp(-r * z)) / r - y**q / (q * r)
+
+
 def _short(y: np.ndarray, z: cp.Expression) -> cp.Expression:
     return cp.pos(1 - cp.multiply(y, z))
 
@@ -45,6 +54,8 @@ TERMS: dict[str, Callable[[Any, np.ndarray, cp.Expression], cp.Expression]] = {
         (loss.tau * cp.square(cp.pos(y - z)) + (1 - loss.tau) * cp.square(cp.pos(z - y))) / 2
     ),
     "poisson": _poisson,
+    "gamma": _gamma,
+    "tweedie": _tweedie,
     "hinge": lambda _, y, z: _short(y, z),
     "squared_hinge": lambda _, y, z: cp.square(_short(y, z)),
     "smoothed_hinge": _smoothed_hinge,

@@ -18,6 +18,7 @@ from resolvent.losses import (
     Pinball,
     SmoothedHinge,
     SquaredEpsilonInsensitive,
+    Tweedie,
 )
 
 EPS = 2.0**-52
@@ -34,6 +35,8 @@ CASES = [cls() for cls in LOSSES.values()] + [
     Expectile(0.1),
     Expectile(0.9),
     SmoothedHinge(0.2),
+    Tweedie(1.05),
+    Tweedie(1.9),
 ]
 
 
@@ -48,6 +51,10 @@ def domain(loss, y):
         return -loss.tau, 1.0 - loss.tau
     if name == "Poisson":
         return -y, inf
+    if name == "Gamma":
+        return -inf, 1.0
+    if name == "Tweedie":
+        return (-inf if y else 0.0), inf
     lowest = {"Hinge": -1, "SmoothedHinge": -1, "Logistic": -1, "ModifiedHuber": -4}
     if name in lowest or name == "SquaredHinge":
         ends = sorted([y * lowest.get(name, -inf), y * 0.0])
@@ -76,6 +83,11 @@ def value(loss, y, z):
         return (mpf(loss.tau) if r > 0 else 1 - mpf(loss.tau)) * r**2 / 2
     if name == "Poisson":
         return mp.exp(z) - y * z - y + (y * mp.log(y) if y else 0)
+    if name == "Gamma":
+        return z - mp.log(y) + y * mp.exp(-z) - 1
+    if name == "Tweedie":
+        q, r = 2 - mpf(loss.p), mpf(loss.p) - 1
+        return mp.exp(q * z) / q + y * mp.exp(-r * z) / r - y**q / (q * r)
     if name == "Hinge":
         return max(1 - m, zero)
     if name == "SquaredHinge":
@@ -106,6 +118,10 @@ def inverse(loss, y, u):
         lo = hi = y + u / (mpf(loss.tau) if u < 0 else 1 - mpf(loss.tau))
     elif name == "Poisson":
         lo = hi = mp.log(y + u) if y + u > 0 else mpf("-inf")
+    elif name == "Gamma":
+        lo = hi = mp.log(y) - mp.log(1 - u) if u < 1 else mpf("inf")
+    elif name == "Tweedie":
+        lo = hi = tweedie_score(loss, y, u)
     else:
         p, m = y * u, None  # p = f'(m) is negative
         if name == "Hinge":
@@ -124,6 +140,34 @@ def inverse(loss, y, u):
     )
 
 
+def tweedie_score(loss, y, u):
+    """Score z with exp((2 - p) z) - y exp(-(p - 1) z) = u, by Newton's method on either side."""
+    q, r = 2 - mpf(loss.p), mpf(loss.p) - 1
+    if y == 0:
+        return mp.log(u) / q if u > 0 else mpf("-inf")
+    # With s exp(q z) = s y exp(-r z) + |u|, s the sign of u, the logarithm of one side is linear
+    # and that of the other convex.
+    if u >= 0:
+        z = mp.log(u + y**q) / q
+
+        def step(z):
+            other = u + y * mp.exp(-r * z)
+            return (q * z - mp.log(other)) / (q + r * (other - u) / other)
+    else:
+        z = (mp.log(y) - mp.log(y**q - u)) / r
+
+        def step(z):
+            other = mp.exp(q * z) - u
+            return -(mp.log(y) - r * z - mp.log(other)) / (r + q * (other + u) / other)
+
+    for _ in range(200):
+        move = step(z)
+        z -= move
+        if abs(move) <= mp.eps ** mpf(0.6) * (1 + abs(z)):  # its square is rounding
+            return z
+    raise ArithmeticError("no convergence")
+
+
 def _exact_domain(loss, y):
     if type(loss).__name__ == "Pinball":
         return -mpf(loss.tau), 1 - mpf(loss.tau)
@@ -137,6 +181,10 @@ def conjugate(loss, y, u):
     if name == "Poisson":
         mean = y + u
         return (mean * mp.log(mean) if mean else 0) - (y * mp.log(y) if y else 0) - u
+    if name == "Gamma":
+        return u * mp.log(y) + ((1 - u) * mp.log(1 - u) if u < 1 else 0) + u
+    if name == "Tweedie" and y == 0:
+        return u * (mp.log(u) - 1) / (2 - mpf(loss.p)) if u > 0 else mpf(0)
     if name == "Logistic":
         p = -y * u
         return p * mp.log(p) + (1 - p) * mp.log1p(-p) if 0 < p < 1 else mpf(0)

@@ -8,14 +8,19 @@ from resolvent.losses import LOSSES
 
 
 def losses_for(*kinds: str) -> list[str]:
-    """Names of the losses whose targets are of one of the kinds: "sign", "nonnegative", "real"."""
+    """Names of losses whose targets are "sign", "nonnegative", "positive" or "real"."""
     return [name for name, cls in LOSSES.items() if getattr(cls, "targets", "real") in kinds]
 
 
 def as_targets(loss: str, f: np.ndarray) -> np.ndarray:
     """Make real numbers into targets of a loss: signs, counts, or the numbers themselves."""
     kind = getattr(LOSSES[loss], "targets", "real")
-    return {"sign": np.where(f > 0, 1.0, -1.0), "nonnegative": np.floor(np.exp(f)), "real": f}[kind]
+    return {
+        "sign": np.where(f > 0, 1.0, -1.0),
+        "nonnegative": np.floor(np.exp(f)),
+        "positive": np.exp(f),
+        "real": f,
+    }[kind]
 
 
 def assert_same_predictions(found: np.ndarray, expected: np.ndarray, atol: float = 1e-12) -> None:

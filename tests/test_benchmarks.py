@@ -7,11 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import make_moons
 from sklearn.svm import SVC, LinearSVC
 
 import resolvent
 from benchmarks import __main__ as command
 from benchmarks import (
+    certificate,
     compare,
     kernel_rows,
     measure,
@@ -328,3 +330,18 @@ def test_low_rank_fits_beside_pipelines(tmp_path, monkeypatch):
     for loss in scale.THEIRS:
         ours, theirs, gap = (float(found[loss][i]) for i in (6, 7, 8))
         assert (1 - gap) * ours <= theirs  # both are above the same minimum
+
+
+def test_certified_gaps_beside_true_ones(monkeypatch, tmp_path):
+    X, y = make_moons(200, noise=0.3, random_state=0)
+    data = {"X": X.astype(np.float32), "y": np.where(y == 1, 1.0, -1.0)}
+    monkeypatch.setattr(certificate.datasets, "get", lambda name, n: data)
+    monkeypatch.setattr(certificate, "CELLS", {"moons, hinge": ("moons", 200, "hinge", 1.0)})
+    monkeypatch.setattr(certificate, "RANKS", (5, 20, 400))
+    certificate.write(tmp_path / "certificate.md")
+    lines = (tmp_path / "certificate.md").read_text().splitlines()
+    rows = [line.split("|")[1:-1] for line in lines if line.startswith("| moons")]
+    assert [int(row[2]) for row in rows] == [5, 20]
+    for row in rows:
+        assert float(row[4]) >= float(row[3]) > 0.0  # certified and true gap
+        assert float(row[5]) >= 1.0

@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import resolvent
-from resolvent import _jit
+from resolvent import _digest, _jit
 from resolvent.problem.sums import find_offset
 
 SOLVE = """
@@ -73,7 +74,7 @@ def test_life_of_the_cache(tmp_path):
             pickle.load(file)  # the version
             file.write(b"cresolvent.grams.rows\nVanished\n.")
             file.truncate()
-    upgraded = finish(start(tmp_path, before="_jit.DIGEST = 'another'"))
+    upgraded = finish(start(tmp_path, before="_jit.digest_of = lambda module: 'another'"))
     assert upgraded["hits"] == 0
     assert upgraded["misses"] == upgraded["compiled"] == later["compiled"]
 
@@ -93,17 +94,64 @@ def test_nowhere_to_write(tmp_path):
     assert result["compiled"] > 0
 
 
-def test_digest_follows_the_source(tmp_path, monkeypatch):
-    from resolvent import _jit
+LOOP = "resolvent.solvers.sweeps"  # it imports grams.panels, and is handed losses and chunks
 
-    monkeypatch.setattr(_jit, "__file__", str(tmp_path / "_jit.py"))
-    (tmp_path / "losses").mkdir()
-    digests = set()
-    for name, text in [("_jit.py", "a"), ("losses/x.py", "b"), ("losses/x.py", "c")]:
-        (tmp_path / name).write_text(text)
-        digests.add(_jit._source_digest())
-    assert len(digests) == 3
-    assert _jit._source_digest() in digests
+
+@pytest.fixture
+def digest_after(tmp_path, monkeypatch):
+    """Digest of a loop in a copy of the package, some files of which were edited."""
+    copy = tmp_path / "resolvent"
+    source = Path(resolvent.__file__).parent
+    shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(_digest, "PACKAGE", copy)
+
+    def after(*edited):
+        for name in edited:
+            with (copy / name).open("a") as file:
+                file.write("# edited\n")
+        for function in vars(_digest).values():
+            if hasattr(function, "cache_clear"):
+                function.cache_clear()
+        return _digest.digest_of(LOOP)
+
+    yield after
+    monkeypatch.undo()
+    after()
+
+
+REACHED = (
+    "_jit.py",  # how losses are bound
+    "_numeric.py",  # imported by that
+    "solvers/sweeps.py",
+    "grams/chunks.py",  # a panel
+    "losses/regression.py",
+    "losses/envelope.py",
+)
+NOT_REACHED = ("estimators/base.py", "cli/app.py", "solvers/newton.py", "__init__.py")
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_digest_follows_what_a_loop_can_reach(digest_after, name):
+    assert digest_after() != digest_after(name)
+
+
+def test_digest_does_not_follow_the_rest(digest_after):
+    assert digest_after() == digest_after(*NOT_REACHED)
+
+
+def test_digest_follows_every_module_that_a_loop_takes_a_function_from():
+    """What compiled loops call is known to Numba: each function's file is among those digested."""
+    import resolvent.solvers.small.kernel as module
+
+    reached = _digest._reached(_digest._file(["solvers", "small", "kernel"]))
+    functions = [getattr(f, "py_func", f) for f in vars(module).values()]
+    files = {
+        Path(f.__code__.co_filename)
+        for f in functions
+        if hasattr(f, "__code__") and f.__module__.startswith("resolvent")
+    }
+    assert len(files) > 3
+    assert files <= reached
 
 
 def test_processes_that_save_at_once_do_not_mix_their_code(tmp_path, monkeypatch):

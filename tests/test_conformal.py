@@ -124,6 +124,18 @@ def test_weights_are_repetitions():
     assert_allclose(a, b)
 
 
+def test_intervals_of_one_model_are_as_far_from_its_band_everywhere():
+    rng = np.random.default_rng(7)
+    low, scores = 1e3 * rng.standard_normal(40), rng.standard_normal(25)
+    band, fold = [(low, low + rng.exponential(1.0, 40))], np.zeros(25, dtype=np.int64)
+    for weight in (np.ones(25), rng.integers(1, 4, 25).astype(float)):
+        one = Calibration(scores, weight, fold)
+        by_folds = one._replace(models="of which there is one")
+        for coverage in (0.05, 0.5, 0.9, 0.99):
+            found, expected = one.interval(band, coverage), by_folds.interval(band, coverage)
+            assert_array_equal(found, expected)
+
+
 def test_smallest_is_infinite_where_rows_are_too_few():
     values = np.arange(9.0)[None, :]
     assert smallest(values, np.ones(9), 0.9)[0] == 8.0  # 0.9 * 10 = 9 rows

@@ -22,7 +22,8 @@ NOISE = rng.standard_normal(N)
 def targets(loss):
     y = X[:, 0] + 0.5 * NOISE
     kind = getattr(LOSSES[loss], "targets", "real")
-    return {"sign": np.sign, "nonnegative": lambda y: np.round(np.exp(y))}.get(kind, np.array)(y)
+    makers = {"sign": np.sign, "nonnegative": lambda y: np.round(np.exp(y)), "positive": np.exp}
+    return makers.get(kind, np.array)(y)
 
 
 @pytest.mark.parametrize("name", LOSSES)

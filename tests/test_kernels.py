@@ -12,21 +12,46 @@ from sklearn.metrics import pairwise as reference
 from resolvent.kernels import (
     KERNELS,
     RBF,
+    AdditiveChi2,
+    Chi2,
+    ColumnKernel,
     Constant,
     Cosine,
     FunctionKernel,
     Laplacian,
     Linear,
     Matern,
+    Overlap,
     Points,
     Polynomial,
     Product,
     Scaled,
     Sigmoid,
     Sum,
+    Tanimoto,
     make_kernel,
     pairwise,
 )
+
+
+def tanimoto(A, B):
+    """Row by row, in float64; 1 for two rows of zeros."""
+    K = np.ones((len(A), len(B)))
+    for i, a in enumerate(A):
+        for j, b in enumerate(B):
+            if a.any() or b.any():
+                K[i, j] = a @ b / (a @ a + b @ b - a @ b)
+    return K
+
+
+def additive_chi2(A, B):
+    A, B = abs(A), abs(B)
+    return 0.5 * (reference.additive_chi2_kernel(A, B) + A.sum(1)[:, None] + B.sum(1))
+
+
+def equal(A, B):
+    return (A[:, None] == B).mean(axis=2)
+
 
 CASES = {
     "rbf": (RBF(0.3), lambda A, B: reference.rbf_kernel(A, B, 0.3)),
@@ -43,6 +68,15 @@ CASES = {
     "constant": (Constant(2.0), lambda A, B: np.full((len(A), len(B)), 2.0)),
     "sum": (RBF(0.3) + 2 * Linear(), lambda A, B: reference.rbf_kernel(A, B, 0.3) + 2 * A @ B.T),
     "product": (RBF(0.3) * Linear(), lambda A, B: reference.rbf_kernel(A, B, 0.3) * (A @ B.T)),
+    "tanimoto": (Tanimoto(), tanimoto),
+    "overlap": (Overlap(), equal),
+    "columns": (
+        ColumnKernel([4, 1], RBF(0.3), scale=[2.0, 0.5]) * ColumnKernel(2, Overlap() + Constant(1)),
+        lambda A, B: (
+            reference.rbf_kernel(A[:, [4, 1]] / [2, 0.5], B[:, [4, 1]] / [2, 0.5], 0.3)
+            * (1 + equal(A[:, [2]], B[:, [2]]))
+        ),
+    ),
     "function": (FunctionKernel(lambda A, B: A @ B.T), lambda A, B: A @ B.T),
 }
 
@@ -55,6 +89,61 @@ def data(seed=0, n=23, m=17, d=5):
     A[3] = 0  # a row of zeros
     B[:4] = A[:4]  # equal rows
     return A, B
+
+
+# Of vectors without negative elements, so that `data` is taken by its absolute value.
+HISTOGRAMS = {
+    "chi2": (Chi2(0.3), lambda A, B: reference.chi2_kernel(A, B, 0.3)),
+    "additive_chi2": (AdditiveChi2(), additive_chi2),
+}
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_matrix, sparse.csc_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", HISTOGRAMS)
+def test_histograms_equal_the_reference(name, dtype, form):
+    kernel, expected = HISTOGRAMS[name]
+    A, B = (np.abs(Z).astype(dtype) for Z in data())
+    K, tol = kernel(form(A), form(B)), 1e-14 if dtype == np.float64 else 1e-6
+    assert K.dtype == dtype
+    want = expected(A.astype(float), B.astype(float))
+    np.testing.assert_allclose(K, want, rtol=tol, atol=tol * want.max())
+    K = kernel(form(A))
+    np.testing.assert_allclose(kernel.diagonal(Points(form(A))), np.diag(K), rtol=tol)
+    assert np.linalg.eigvalsh(K.astype(float)).min() > -10 * tol * K.max()
+
+
+@pytest.mark.parametrize("kernel", [Chi2(), AdditiveChi2()])
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_histograms_refuse_negative_elements(kernel, form):
+    with pytest.raises(ValueError, match=r"X contains -0\.5: chi-squared kernels"):
+        kernel(form([[1.0, 0.0], [0.0, -0.5]]))
+    with pytest.raises(ValueError, match=r"X contains -2: chi-squared kernels"):
+        kernel(form([[1.0, 0.0]]), form([[-2.0, 0.0]]))
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_gamma_of_chi2_does_not_depend_on_units(form):
+    A = np.abs(data()[0])
+    A[:, 1] = 0.0  # no term
+    gamma = make_kernel("chi2", X=form(A)).gamma
+    B = A[:, A.any(axis=0)]
+    np.testing.assert_allclose(1 / gamma, (B.var(axis=0) / B.mean(axis=0)).sum())
+    np.testing.assert_allclose(make_kernel("chi2", X=form(1000 * A)).gamma, gamma / 1000)
+    weight = np.random.default_rng(0).integers(0, 4, len(A))
+    weighted = make_kernel("chi2", X=form(A), sample_weight=weight)
+    repeated = make_kernel("chi2", X=form(np.repeat(A, weight, axis=0)))
+    np.testing.assert_allclose(weighted.gamma, repeated.gamma)
+    assert make_kernel("chi2", gamma=None, X=A) == Chi2(1.0)  # as scikit-learn's
+
+
+def test_jaccard_of_sets():
+    """Elements that two sets share, of those that are in either."""
+    sets = [{1, 2, 3}, {2, 3}, {4}, set(), {0, 1, 2, 3, 4}]
+    rows = np.array([[j in s for j in range(5)] for s in sets], dtype=float)
+    want = [[len(a & b) / len(a | b) if a | b else 1.0 for b in sets] for a in sets]
+    np.testing.assert_allclose(Tanimoto()(rows), want, rtol=1e-15)
+    np.testing.assert_allclose(make_kernel("jaccard")(sparse.csr_array(rows)), want, rtol=1e-15)
 
 
 @pytest.mark.parametrize("form", [np.array, sparse.csr_matrix, sparse.csc_array])

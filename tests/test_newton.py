@@ -328,16 +328,17 @@ def test_pace_of_sweeps(gaps, good, monkeypatch):
     problem = Problem("hinge", gram(X, "linear"), y)
     point = Point.at(problem, np.zeros((1, 5000)))
     pace = newton.Pace(problem, 0, tol=1e-5)
-    assert pace.is_good(point)  # nothing has been done
-    assert not point.found
+    known = {}
+    assert pace.is_good(point, known)  # nothing has been done
+    assert not known
     at = newton.certify(problem, point, 0)
     verdict = None
     for gap in gaps[1:]:
         look = at._replace(primal=1.0, dual=1.0 - gap)
         monkeypatch.setattr(newton, "certify", lambda *_, look=look: look)
         point.work += 5 * problem.gram.sweep_cost
-        verdict = pace.is_good(point)
-        assert point.found[0] == (look, look)
+        verdict = pace.is_good(point, known)
+        assert known[0] == (look, look)
     assert verdict is good
 
 

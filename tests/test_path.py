@@ -20,7 +20,12 @@ def data():
 
 def targets(loss, y):
     kind = getattr(as_loss(loss), "targets", "real")
-    return {"real": y, "sign": np.where(y > 0, 1.0, -1.0), "nonnegative": np.round(np.abs(y))}[kind]
+    return {
+        "real": y,
+        "sign": np.where(y > 0, 1.0, -1.0),
+        "nonnegative": np.round(np.abs(y)),
+        "positive": np.exp(y),
+    }[kind]
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])

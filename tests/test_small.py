@@ -38,6 +38,8 @@ def data(loss, n=N, seed=0):
         return X, np.where(signal > 0, 1.0, -1.0)
     if kind == "nonnegative":
         return X, rng.poisson(np.exp(0.5 * signal)).astype(float)
+    if kind == "positive":
+        return X, np.exp(0.5 * signal)
     return X, signal
 
 

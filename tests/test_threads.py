@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+import scipy.linalg  # noqa: F401 (SciPy has a BLAS of its own: there before threads are counted)
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from resolvent._threads import one_blas_thread, run

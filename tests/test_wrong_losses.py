@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from resolvent import KernelClassifier, KernelRegressor, Status, gram, solve
 from resolvent.losses import check, envelope
-from resolvent.solvers.iterate import LOOKS, STALLED, Progress
+from resolvent.solvers.certified import LOOKS
+from resolvent.solvers.evidence import STALLED, Progress
 
 X = np.random.default_rng(0).standard_normal((30, 2))
 K = gram(X, kernel="linear")

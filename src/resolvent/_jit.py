@@ -11,15 +11,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numba
 from numba.extending import intrinsic, overload, register_jitable
 
 from resolvent import _numeric
+from resolvent._digest import digest_of
+from resolvent._pipeline import LoopCompiler, PartCompiler
 
 __all__ = [
+    "any_order",
     "axpy",
     "borrowed",
     "compiled",
@@ -44,12 +46,12 @@ OPTIONS: dict[str, Any] = {
     "fastmath": {"contract"},
     "no_cfunc_wrapper": True,
 }
-INNER: dict[str, Any] = {**OPTIONS, "no_cpython_wrapper": True}
-OVERLOAD: Any = {"no_cfunc_wrapper": True}  # an option that Numba's stubs do not know
-
-
-UNWRAPPED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-inner = register_jitable(**UNWRAPPED)  # of functions that only compiled code calls
+# A function is compiled once for each set of options that it is called with: there is one for all.
+INNER: Any = {**OPTIONS, "no_cpython_wrapper": True, "pipeline_class": PartCompiler}
+LOOP: dict[str, Any] = {**OPTIONS, "pipeline_class": LoopCompiler}
+# Functions that only compiled code calls as such: to Python they stay what they are.
+inner = register_jitable(**INNER)
+any_order = register_jitable(**INNER | {"fastmath": {"contract", "reassoc"}})  # of sums
 
 
 def _absent(obj: Any, *args: Any) -> Any:
@@ -74,14 +76,14 @@ def generic(name: str, default: Callable[..., Any] = _absent, **options: Any) ->
 
         return call
 
-    overload(function, jit_options=OVERLOAD)(bind)
+    overload(function, jit_options=INNER)(bind)
     return function
 
 
 # Of a loss. Only value() is required together with either derivative() or both of the others.
 value = generic("value")
 derivative = generic("derivative")
-_root = register_jitable(_numeric.root_from(derivative, register_jitable(_numeric.bisect)))
+_root = inner(_numeric.root_from(derivative, inner(_numeric.bisect)))
 conjugate = generic("conjugate", _numeric.conjugate_from(value, derivative, _root))
 resolvent = generic("resolvent", _numeric.resolvent_from(derivative, _root))
 slope = generic("slope", _numeric.slope_from(resolvent))
@@ -125,19 +127,6 @@ axpy = generic("axpy", forceinline=True)
 borrowed = generic("borrowed", lambda panel: panel)  # the same, its arrays unowned
 
 
-def _source_digest() -> str:
-    """Digest of the package's own source, so that an upgrade never runs old machine code."""
-    digest = hashlib.sha256()
-    package = Path(__file__).parent
-    for path in sorted(package.rglob("*.py")):
-        if path.relative_to(package).parts[0] not in ("cli", "io"):  # nothing there is compiled
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-DIGEST = _source_digest()
-
-
 def _save(file: Any, key: Any, data: Any) -> None:
     """Keep machine code on disk under a name of its own for each signature, and list it then.
 
@@ -158,21 +147,22 @@ class compiled:
 
     Machine code for the package's own losses is kept on disk. Numba looks only at the file of the
     loop to decide whether that code is still good, so (1) the version it compares, before it reads
-    anything that may name a class of before, has a digest of the whole package, and (2) a user's
-    loss, which may be edited at any time, is compiled afresh in each process.
+    anything that may name a class of before, has a digest of all source that the loop can reach,
+    and (2) a user's loss, which may be edited at any time, is compiled afresh in each process.
     """
 
     def __init__(self, loop: Callable[..., Any]) -> None:
         self.fresh: dict[Any, Any] = {}
         try:
-            self.cached: Any = numba.njit(cache=True, **OPTIONS)(loop)
+            self.cached: Any = numba.njit(cache=True, **LOOP)(loop)
         except RuntimeError:  # no writable place for the cache: go without
-            self.cached = numba.njit(**OPTIONS)(loop)
+            self.cached = numba.njit(**LOOP)(loop)
         else:
             cache: Any = getattr(self.cached, "_cache", None)  # None under NUMBA_DISABLE_JIT
             if cache is not None:
                 file = cache._cache_file
-                file._version, file._source_stamp = f"{file._version} {DIGEST}", None
+                digest = digest_of(loop.__module__)
+                file._version, file._source_stamp = f"{file._version} {digest}", None
                 file.save = partial(_save, file)
         self.__doc__ = loop.__doc__
         self.__name__ = loop.__name__
@@ -185,7 +175,7 @@ class compiled:
         # defined anew for the old one; the type knows the class itself.
         key: Any = numba.typeof(loss)  # type: ignore[no-untyped-call] # Numba has no types
         if key not in self.fresh:
-            self.fresh[key] = numba.njit(**OPTIONS)(self.py_func)
+            self.fresh[key] = numba.njit(**LOOP)(self.py_func)
         return self.fresh[key](loss, *args)
 
 

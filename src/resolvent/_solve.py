@@ -15,8 +15,9 @@ from resolvent._random import as_generator
 from resolvent._threads import one_blas_thread
 from resolvent.kernels.base import is_number
 from resolvent.problem import Array, Problem, Record, Solution
+from resolvent.problem.warning import warn_of
+from resolvent.solvers.certified import Stopping, solve_certified
 from resolvent.solvers.choose import MAX_ITER, choose, facts_of, steps_of
-from resolvent.solvers.iterate import iterate, warn_of
 from resolvent.solvers.small import solve_small
 
 logger = logging.getLogger("resolvent")
@@ -39,6 +40,7 @@ def solve(
     C: ArrayLike = 1.0,
     *,
     sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
     fit_intercept: bool = False,
     solver: str = "auto",
     rule: Any = "permuted",
@@ -70,8 +72,11 @@ def solve(
         columns, each problem) its own; an (n, m) array each target.
     sample_weight : array-like of shape (n,), optional
         Factors of C; 2 is the row twice, 0 the row absent.
+    offset : array-like of shape (n,) or (n, m), optional
+        A known part of the score of each row, such as the logarithm of an exposure: the losses are
+        L(y_i, (Kc)_i + b + offset_i). It is not part of `fitted`.
     fit_intercept : bool, default=False
-        Whether to add an unpenalised offset to the scores.
+        Whether to add an unpenalised constant b to the scores.
     solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
         "newton" takes proximal Newton steps, which reach tight tolerances on ill-conditioned
         problems; each solves a linear system, of as many rows as there are free coefficients or,
@@ -137,7 +142,7 @@ def solve(
     True
     """
     clock = Clock(time_limit)
-    problem = Problem(loss, K, y, C, sample_weight, fit_intercept)
+    problem = Problem(loss, K, y, C, sample_weight, fit_intercept, offset)
     _check_choice("solver", solver, SOLVERS)
     _check_choice("stop", stop, ("gap", "step"))
     _check_choice("on_interrupt", on_interrupt, ("raise", "return"))
@@ -169,20 +174,18 @@ def solve(
         accelerate=accelerate,
         random_state=rng,
     )
+    stopping = Stopping(
+        tol=tol,
+        stop=stop,
+        max_iter=plan.max_iter if max_iter is None else int(max_iter),
+        clock=clock,
+        accelerate=accelerate,
+        assist=not plan.newton,
+        callback=callback,
+        on_interrupt=on_interrupt,
+    )
     with one_blas_thread():
-        solution = iterate(
-            problem,
-            steps,
-            starting_point,
-            stop=stop,
-            tol=tol,
-            max_iter=plan.max_iter if max_iter is None else int(max_iter),
-            clock=clock,
-            accelerate=accelerate,
-            assist=not plan.newton,
-            callback=callback,
-            on_interrupt=on_interrupt,
-        )
+        solution = solve_certified(problem, steps, starting_point, stopping)
     solution = replace(solution, solver=plan.solver)
     if warn:
         warn_of(solution, tol, stop)

@@ -27,21 +27,31 @@ class _Blas:
         self.lock = Lock()
         self.users = 0
         self.threads = 1  # what BLAS would use by itself: the number that the user has allowed
-        self.limiter: Any = None
+        self.before: list[tuple[Any, int]] = []  # each BLAS, and its threads outside
 
     def hold(self) -> None:
         with self.lock:
             if self.users == 0:
-                found = [library.num_threads for library in _controller().lib_controllers]
-                self.threads = max(found, default=os.cpu_count() or 1)
-                self.limiter = _controller().limit(limits=1, user_api="blas")
+                # threadpoolctl's own limiter asks for more than this, which takes as long as a fit
+                # of some tens of rows.
+                libraries = _controller().lib_controllers
+                self.before = [(library, library.num_threads) for library in libraries]
+                counts = [count for _, count in self.before]
+                self.threads = max(counts) if counts else os.cpu_count() or 1
+                for library in libraries:
+                    library.set_num_threads(1)
             self.users += 1
 
     def release(self) -> None:
         with self.lock:
             self.users -= 1
             if self.users == 0:
-                self.limiter.restore_original_limits()
+                self.restore()
+
+    def restore(self) -> None:
+        """Give each BLAS the threads that it had."""
+        for library, count in self.before:
+            library.set_num_threads(count)
 
 
 @cache
@@ -63,7 +73,7 @@ def _after_fork() -> None:
     """Start afresh in a child process, which has none of the parent's threads."""
     global _blas
     if _blas.users:
-        _blas.limiter.restore_original_limits()
+        _blas.restore()
     _blas = _Blas()
     _pool.cache_clear()
 

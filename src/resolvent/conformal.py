@@ -82,6 +82,9 @@ class Calibration(NamedTuple):
 
     def interval(self, bands: list[Band], coverage: float) -> Array:
         """Lower and upper ends (n, 2) for new rows, of which each model has a band."""
+        if self.models is None:  # the same for all rows
+            reach = smallest(self.scores[None], self.weight, coverage)[0]
+            return np.column_stack([bands[0][0] - reach, bands[0][1] + reach])
         n = len(bands[0][0])
         ends = np.empty((n, 2))
         step = max(1, TILE // len(self.scores))

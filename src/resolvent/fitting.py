@@ -15,7 +15,7 @@ from resolvent._solve import solve, unwatched
 from resolvent._threads import one_blas_thread, run
 from resolvent.grams import Gram
 from resolvent.problem import Record, Solution, Status, times_weight
-from resolvent.solvers.iterate import warn_of
+from resolvent.problem.warning import warn_of
 from resolvent.solvers.small import LARGEST
 
 __all__ = ["Fit", "solve_columns"]

@@ -118,7 +118,7 @@ def _with_link(g: Graph, loss: Any, scores: Any) -> Any:
     name = type(loss).__name__
     if "inverse_link" not in vars(type(loss)):
         return scores
-    if name == "Poisson":
+    if name in ("Poisson", "Gamma", "Tweedie"):
         return g.Exp(scores)
     raise NotImplementedError(f"The link of the loss {name} cannot be converted to ONNX.")
 

@@ -38,6 +38,7 @@ from resolvent.io.read import read
 from resolvent.io.state import extract
 from resolvent.tabular import TabularModel
 from resolvent.tabular.features import SCALES, Features
+from resolvent.tabular.offset import OffsetColumn
 from tests.campaign.file_mutations import (
     mutate_bytes,
     mutate_model,
@@ -117,6 +118,9 @@ def use_data(path, rng, format, features):
     with contextlib.suppress(DataFileError, typer.BadParameter):
         options = {"weights": rng.choice([None, "w", "size"]), "drop": [], "categorical": []}
         options |= {"scale": None, "missing": rng.choice(["error", "impute"]), "first_index": None}
+        options |= {
+            "offset": rng.choice([None, OffsetColumn("size", False), OffsetColumn("age", True)])
+        }
         classify = rng.choice([None, True, False])
         target = rng.choice(["y", "age", None])
         read_training(path, format=format, target=target, classify=classify, **options)

@@ -156,6 +156,14 @@ def is_psd(fitted: Fitted) -> bool:
     return bool(values[0] >= -rounded)
 
 
+def has_negative(fitted: Fitted) -> bool:
+    """Whether the kernel matrix, by its formula, has a negative eigenvalue beyond rounding."""
+    if fitted.entries is None:
+        return False
+    values = np.linalg.eigvalsh(fitted.entries.K.astype(float))
+    return bool(values[0] < -4 * EPS * len(values) * np.abs(values).max())
+
+
 def empty_objective(fitted: Fitted) -> np.ndarray:
     """Objective of scores that are all zero."""
     zero = np.zeros_like(fitted.point.scores)
@@ -164,15 +172,18 @@ def empty_objective(fitted: Fitted) -> np.ndarray:
 
 
 def is_well_scaled(case: Case, data: Data, fitted: Fitted) -> bool:
-    """Whether C |x|^2 leaves some digits, for linear models whose samples stay where they are.
+    """Whether C k_ii leaves some digits, if samples stay where they are.
 
-    Coefficients have the size of C and weights that of 1 / |x|: w = X'c is lost where the first
-    times |x|^2 is 1 / EPS. With an offset that is not penalised samples are centred, and scaled.
+    Coefficients have the size of C and scores that of 1: z = Kc is lost where the first times k_ii
+    is 1 / EPS. So it is with a linear model, where k_ii = |x|^2 and its weights are w = X'c. With
+    an offset that is not penalised its samples are centred, and scaled.
     """
     penalised = case["estimator"] in ("LinearSVC", "LinearSVR")
-    if fitted.entries is not None or (case["intercept"] and not penalised):
-        return True
     largest = float(fitted.task.weights.max())
+    if fitted.entries is not None:
+        return bool(largest * float(np.diag(fitted.entries.K).max()) <= 1 / EPS)
+    if case["intercept"] and not penalised:
+        return True
     return largest * float((data.X**2).sum(axis=1).max()) <= 1e-2 / EPS
 
 
@@ -180,7 +191,7 @@ def of_status(case: Case, data: Data, fitted: Fitted) -> Iterator[Failure]:
     """A status says what was reached, and solvers left to choose reach the tolerance."""
     status, tol = fitted.status, case["tol"]
     if status == "NOT_PSD":
-        if is_psd(fitted):
+        if not has_negative(fitted):
             yield Failure("status", "NOT_PSD of a matrix that is positive semidefinite")
         return
     scale = np.maximum(np.abs(fitted.claimed), np.abs(fitted.claimed - fitted.gap))

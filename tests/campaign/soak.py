@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from resolvent.solvers import iterate
+from resolvent.solvers import certified
 
 from .build import fit, make_data
 from .draw import Case, draw
@@ -78,7 +78,7 @@ def drawn(seed: int, count: int) -> list[Case]:
 def soak(seed: int, minutes: float, count: int) -> list[str]:
     """Fit until the time is over; return what went wrong."""
     cases = drawn(seed, count)
-    iterate.SILENCE = np.inf
+    certified.SILENCE = np.inf
     first = [fingerprint(case) for case in cases]
     for case in cases:  # once more, so that what grows once has grown
         fingerprint(case)

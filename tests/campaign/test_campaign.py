@@ -42,6 +42,25 @@ FOUND = [
         **{"kernel": "laplacian", "gamma": 0.001, "design": "sparse", "target": "outlier"},
         **{"x_unit": 3e-6, "C": 2e6, "tol": 0.1, "n_jobs": 2},
     },  # a warning that float32 overflows
+    {
+        **{"data": 493299, "estimator": "solve", "loss": "absolute", "kernel": "linear"},
+        **{"gram": "linear", "rule": "cyclic", "n": 51, "d": 10, "design": "constant_column"},
+        **{"x_unit": 2e5, "C": 2.0, "intercept": False},
+    },  # sweeps had the best bound, but not its model: PRECISION_LIMIT at 2.8e-5
+    {
+        **{"data": 890615, "estimator": "LinearRegressor", "loss": "chebyshev", "n": 12, "d": 10},
+        **{"design": "sparse", "target": "noise", "x_unit": 4e4, "C": 40.0},
+    },  # the same of Newton steps
+    *(
+        {
+            **{"data": 1, "loss": loss, "kernel": "linear", "n": 50, "d": 1},
+            **{"design": "constant", "y_shift": 1000.0},
+        }
+        for loss in ("root_squared", "chebyshev")
+    ),  # no offset was found where K is nothing but rounding
+    {"kernel": "poly", "coef0": -0.5, "n": 3, "d": 1, "x_shift": 1e3, "intercept": False},
+    {"kernel": "sigmoid", "n": 4, "d": 3, "C": 1e6, "intercept": False},  # no number as objective
+    {"estimator": "LinearRegressorCV", "n": 7, "d": 1, "weights": "extreme"},  # overflow of squares
     # What a loss of the user's loses by its own formula is no fault of the claim.
     {"loss": "own_log_cosh", "n": 2, "d": 1, "y_unit": 0.0003},
 ]

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,17 @@ def test_low_rank(two, run):
     assert "'many' must be a number of landmarks" in " ".join(err.replace("│", " ").split())
 
 
+def test_search_at_a_rank(two, run):
+    grid = ("--Cs", "1,10", "--gammas", "0.1,1", "--folds", 3)
+    code, out, _ = run("tune", "two", "low.model", "--rank", 5, *grid, "--conformal", 0.8, "--json")
+    *_, search, result = map(json.loads, out.splitlines())
+    assert code == 0
+    assert (search["event"], search["compared"]) == ("search", 4)
+    assert (result["rank"], result["status"], result["method"]) == (5, "RANK_LIMIT", "exact")
+    assert run("predict", "two", "low.model", "--interval", 0.8)[0] == 0
+    assert run("tune", "two", "bad.model", "--rank", "0")[0] == 2
+
+
 def test_json_has_no_infinity(run):
     FLOWERS.to_csv("flowers.csv", index=False)
     args = ("--target", "species", "--kernel", "sigmoid", "-g", 0.5, "--json")
@@ -103,11 +115,32 @@ def test_quantiles(run):
     args = ("--target", "target", "--quantiles", "0.1,0.9", "-c", 1, "--report", "q.html")
     code, out, _ = run("fit", "d.csv", *args)
     assert code == 0
-    assert "below quantile 0.9" in out
+    assert re.search(r"below quantile 0\.9: \d+\.\d%, in the band 0\.1-0\.9: \d+\.\d%", out)
+    tiles = Path("q.html").read_text()
+    assert re.search(r"<span>pinball loss</span><span>constant: [\d.]+</span>", tiles)
     assert run("predict", "d.csv", "d.model", "p.csv")[0] == 0
     band = pd.read_csv("p.csv")
     assert list(band.columns) == ["prediction 0.1", "prediction 0.9"]
     assert (band.iloc[:, 0] <= band.iloc[:, 1]).all()
+
+
+def test_whole_numbers_may_be_labels_or_numbers(run):
+    Path("stars.csv").write_text("x,stars\n" + "".join(f"{i},{i % 4}\n" for i in range(24)))
+    code, out, _ = run("fit", "stars.csv", "--target", "stars")
+    assert code == 0
+    assert "24 rows, 1 feature, 4 classes: hinge loss" in out
+    assert "(choose with --loss; squared predicts numbers)" in out
+    assert "numeric target" in run("fit", "stars.csv", "--target", "stars", "-l", "squared")[1]
+
+
+def test_a_model_that_is_no_better_than_a_constant_on_other_rows(run):
+    x = np.linspace(-1, 1, 30)
+    pd.DataFrame({"x": x, "y": x}).to_csv("a.csv", index=False)
+    pd.DataFrame({"x": x, "y": -x}).to_csv("b.csv", index=False)
+    code, _, err = run("fit", "a.csv", "m", "--target", "y")
+    assert (code, "no better than a constant" in err) == (0, False)
+    code, _, err = run("evaluate", "b.csv", "m")
+    assert (code, "no better than a constant" in err) == (0, True)
 
 
 def test_weights_and_class_weights(run):

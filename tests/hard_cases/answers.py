@@ -33,7 +33,9 @@ def data(n=20):
 def targets(loss):
     X, y = data()
     kind = getattr(LOSSES[loss], "targets", "real")
-    return y if kind == "sign" else np.floor(3 + X[:, 1]) if kind == "nonnegative" else X[:, 1]
+    counts = np.floor(3 + X[:, 1])
+    of = {"sign": y, "nonnegative": counts, "positive": np.maximum(counts, 0.1), "real": X[:, 1]}
+    return of[kind]
 
 
 def sound(solution):

@@ -120,9 +120,12 @@ def test_one_row(loss, solver):
 @OFFSET
 @ALL
 def test_two_rows(loss, solver, fit_intercept):
-    y = {"sign": [1.0, -1.0], "nonnegative": [0.0, 4.0], "real": [-2.0, 3.0]}[
-        getattr(LOSSES[loss], "targets", "real")
-    ]
+    y = {
+        "sign": [1.0, -1.0],
+        "nonnegative": [0.0, 4.0],
+        "positive": [0.5, 4.0],
+        "real": [-2.0, 3.0],
+    }[getattr(LOSSES[loss], "targets", "real")]
     K = np.array([[1.0, 0.3], [0.3, 2.0]])
     s = sound(solve(loss, K, y, fit_intercept=fit_intercept, solver=solver, tol=1e-9))
     best, _ = minimum(loss, K, np.array(y), 1.0, fit_intercept)

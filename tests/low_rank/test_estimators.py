@@ -105,6 +105,9 @@ def test_certificates():
         ({"rank": 5, "certificate": "best"}, "certificate='best' is unknown"),
         ({"rank": 5, "landmarks": "best"}, "landmarks='best' is unknown"),
         ({"rank": 50, "memory_limit": 1000}, "memory_limit allows"),
+        ({"landmarks": []}, "landmarks must be 'rpcholesky' or"),
+        ({"rank": 5, "landmarks": None}, "samples as rows; got None"),
+        ({"landmarks": np.arange(220) < 9}, "a mask: np.flatnonzero has its indices"),
     ],
 )
 def test_refusals_leave_the_estimator_as_it_was(parameters, message):
@@ -113,6 +116,42 @@ def test_refusals_leave_the_estimator_as_it_was(parameters, message):
         machine.fit(X, CODES)
     with pytest.raises(NotFittedError):
         check_is_fitted(machine)
+
+
+@pytest.mark.parametrize("rank", [3, 40, "auto"])
+def test_kernel_that_is_none(rank, monkeypatch):
+    """Where K is indefinite no bound holds, neither above nor below: nothing is said to be one."""
+    monkeypatch.setattr(resolvent.approximation.growth, "SMALL", 100)
+    monkeypatch.setattr(resolvent.approximation.growth, "FIRST_RANK", 16)
+    for C in (0.1, 100.0):
+        machine = KernelClassifier(kernel="sigmoid", gamma=3.0, C=C, rank=rank)
+        with pytest.warns(ConvergenceWarning, match="not positive semidefinite"):
+            machine.fit(X, CODES)
+        assert machine.status_ == Status.NOT_PSD
+        assert machine.dual_gap_ == np.inf
+        assert np.isfinite(machine.objective_)
+
+
+def test_matrix_whose_form_alone_is_negative():
+    """The diagonal of E is positive; c'Ec is not."""
+    E = 2.0 * np.eye(4) - 1.0
+    K = np.eye(9)
+    K[5:, 5:] = E
+    machine = KernelRegressor("squared", "precomputed", landmarks=[0], C=9.0, fit_intercept=False)
+    with pytest.warns(ConvergenceWarning, match="not positive semidefinite"):
+        machine.fit(K, np.ones(9))
+    assert machine.status_ == Status.NOT_PSD
+
+
+def test_landmarks_are_indices_of_what_was_given():
+    """Samples of weight zero are left out, and indices still mean the same samples."""
+    given = np.flatnonzero(WEIGHT)[[3, 50, 100, 150]]
+    by_index = KernelClassifier(landmarks=given).fit(X, CODES, sample_weight=WEIGHT)
+    by_rows = KernelClassifier(landmarks=X[given]).fit(X, CODES, sample_weight=WEIGHT)
+    assert set(by_index.landmarks_) == set(given)
+    np.testing.assert_allclose(by_index.decision_function(X), by_rows.decision_function(X))
+    with pytest.raises(ValueError, match="sample 9, whose weight is zero"):
+        KernelClassifier(landmarks=[9, 10]).fit(X, CODES, sample_weight=WEIGHT)
 
 
 @pytest.mark.parametrize("landmarks", ["rpcholesky", [3, 4, 50], X[:6] + 0.01])
@@ -253,6 +292,14 @@ def count_calls(source, at, machine=None):
     return calls
 
 
-@parametrize_with_checks([KernelClassifier(rank=50), KernelRegressor("absolute", rank=50)])
+@parametrize_with_checks(
+    [
+        KernelClassifier(rank=50),
+        KernelClassifier("logistic", "laplacian", rank=50, landmarks="uniform", multi_class="ovo"),
+        KernelRegressor("absolute", rank=50),
+        KernelRegressor("squared", rank="auto"),
+        KernelQuantileRegressor(0.3, rank=50),
+    ]
+)
 def test_scikit_learn(estimator, check):
     check(estimator)

@@ -51,7 +51,19 @@ def test_the_exact_solver_takes_over(monkeypatch, caplog):
     np.testing.assert_allclose(auto.objective_, exact.objective_, rtol=1e-5)
     said = [record.getMessage() for record in caplog.records]
     assert any("rank 16: relative gap" in text for text in said)
-    assert any("the exact solver takes over" in text for text in said)
+    assert any("the exact solver takes over: estimated are" in text for text in said)
+
+
+@pytest.mark.usefixtures("never_exact")
+def test_plan_is_said(caplog):
+    with caplog.at_level(logging.INFO, "resolvent"):
+        machine = KernelRegressor("huber", rank="auto", tol=1e-2, verbose=1).fit(X, Y)
+    plans = [r.getMessage() for r in caplog.records if "is next: estimated are" in r.getMessage()]
+    ranks = 16 * 2 ** np.arange(1, len(plans) + 1)
+    assert machine.rank_ == ranks[-1]
+    for rank, text in zip(ranks, plans, strict=True):
+        assert f"rank {rank} is next" in text
+        assert text.endswith("s for all samples")
 
 
 def test_few_samples_are_solved_exactly(monkeypatch):

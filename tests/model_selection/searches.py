@@ -4,9 +4,11 @@ import numpy as np
 from samples import losses_for
 from sklearn.model_selection import GridSearchCV
 
+from resolvent.losses import LOSSES
+
 CS, GAMMAS = [0.3, 3.0], [0.1, 1.0]
 SIGNS = losses_for("sign")
-REALS = losses_for("real", "nonnegative")
+REALS = losses_for("real", "nonnegative", "positive")
 
 
 def naive(plain, X, y, cv, **grid):
@@ -17,6 +19,13 @@ def naive(plain, X, y, cv, **grid):
 
 def cells(results):
     return zip(results["params"], results["mean_test_score"], strict=True)
+
+
+def allowed(loss, y):
+    """Targets that a loss takes."""
+    kind = getattr(LOSSES[loss], "targets", "real")
+    amounts = {"nonnegative": np.maximum(np.round(y), 0.0), "positive": np.maximum(y, 0.1)}
+    return amounts.get(kind, y)
 
 
 def assert_same_scores(model, expected, **tolerance):

@@ -31,7 +31,7 @@ def targets(loss, n, seed=0):
         return rng.poisson(1.5, n).astype(float)
     y = rng.standard_normal(n)
     y[::7] *= 5.0
-    return y
+    return np.exp(0.5 * y) if kind == "positive" else y
 
 
 def weights(n, seed=1):
@@ -167,9 +167,9 @@ def algorithm_2(loss, X, y, C, c, order):
 
 def _run(problem, steps, start, count):
     point = Point.at(problem, np.zeros((problem.m, problem.n)) if start is None else start.copy())
-    for largest in steps(point):
-        if largest is not None:  # None: only part of an iteration is done
-            yield point.coef[0].copy(), float(largest[0])
+    for iteration in steps(point):
+        if iteration is not None:  # None: only part of an iteration is done
+            yield point.coef[0].copy(), float(iteration.largest[0])
             count -= 1
         if count == 0:
             return

@@ -74,7 +74,11 @@ def test_printed_gradient_is_wrong():
     alpha=st.floats(1e-2, 1e2),
 )
 def test_gradient_is_lipschitz_with_modulus_alpha(loss, y, x, other, alpha):
-    y = {"sign": math.copysign(1.0, y), "nonnegative": abs(y)}.get(getattr(loss, "targets", ""), y)
+    y = {
+        "sign": math.copysign(1.0, y),
+        "nonnegative": abs(y),
+        "positive": abs(y) + 0.1,
+    }.get(getattr(loss, "targets", ""), y)
     smooth = envelope(loss, alpha)
     noise = 1e-14 * (1.0 + alpha) * (1.0 + abs(x) + abs(other) + abs(y))
     rise = smooth.derivative(y, x) - smooth.derivative(y, other)

@@ -32,6 +32,12 @@ CONIC = {
         p.tau * cp.square(cp.pos(y - z)) / 2 + (1 - p.tau) * cp.square(cp.pos(z - y)) / 2
     ),
     "poisson": lambda p, y, z: cp.exp(z) - cp.multiply(y, z) - y + y * np.log(np.maximum(y, 1e-9)),
+    "gamma": lambda p, y, z: z - np.log(y) + cp.multiply(y, cp.exp(-z)) - 1,
+    "tweedie": lambda p, y, z: (
+        cp.exp((2 - p.p) * z) / (2 - p.p)
+        + cp.multiply(y, cp.exp((1 - p.p) * z)) / (p.p - 1)
+        - y ** (2 - p.p) / ((2 - p.p) * (p.p - 1))
+    ),
     "hinge": lambda p, y, z: cp.pos(1 - cp.multiply(y, z)),
     "squared_hinge": lambda p, y, z: cp.square(cp.pos(1 - cp.multiply(y, z))),
     "smoothed_hinge": lambda p, y, z: (

@@ -26,6 +26,8 @@ def targets(loss, n=N, seed=8):
         return np.where(points(n)[:, 0] + 0.7 * rng.standard_normal(n) > 0, 1.0, -1.0)
     if kind == "nonnegative":
         return rng.poisson(np.exp(0.5 + 0.5 * points(n)[:, 0])).astype(float)
+    if kind == "positive":
+        return np.exp(points(n)[:, 0] + 0.5 * rng.standard_normal(n))
     return points(n)[:, 0] + 0.5 * rng.standard_normal(n)
 
 

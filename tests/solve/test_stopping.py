@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from resolvent import Status, gram, solve
 from resolvent.problem.certificate import Best, Certificate
-from resolvent.solvers import iterate
+from resolvent.solvers import certified
 
 
 @BOTH
@@ -148,7 +148,7 @@ def test_the_last_certificate_takes_one_product(monkeypatch):
     K, y = gram(points(), "rbf", gamma=0.5), targets("logistic")
     states, state = [], K.state
     monkeypatch.setattr(K, "state", lambda c: states.append(c.any()) or state(c))
-    monkeypatch.setattr(iterate, "TRIFLE", 0.0)  # as where products are dear
+    monkeypatch.setattr(certified, "TRIFLE", 0.0)  # as where products are dear
     s = solve("logistic", K, y, 2.0, fit_intercept=True, rule="cyclic", accelerate=False)
     assert s.status == Status.CONVERGED
     assert states == [False, True]  # where it starts, and the last

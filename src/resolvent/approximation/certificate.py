@@ -33,6 +33,7 @@ from resolvent.approximation.forms import (
 from resolvent.grams.nystroem import NystroemGram
 from resolvent.grams.values import IsOver
 from resolvent.problem import Array, Problem, Solution
+from resolvent.problem.certificate import dual_of, primal_of
 
 __all__ = ["CERTIFICATES", "OriginalCertificate", "certify_models", "certify_original"]
 
@@ -57,6 +58,9 @@ class OriginalCertificate(NamedTuple):
         With which the bounds hold; 1 unless sampled.
     interrupted : bool
         Whether it was Ctrl-C that ended it.
+    indefinite : bool
+        Whether K was found not to be positive semidefinite: then no bound holds, and gaps are
+        infinite.
     """
 
     primal: Array
@@ -67,6 +71,7 @@ class OriginalCertificate(NamedTuple):
     method: str
     probability: float = 1.0
     interrupted: bool = False
+    indefinite: bool = False
 
 
 class Models(NamedTuple):
@@ -174,6 +179,8 @@ def certify_models(
         else:
             forms = sampled_forms(K, coef, low, rng, stop, notify)
     of_subspace = np.einsum("ij,ij->j", low, low)
+    negative = of_subspace - forms.bound > K.rounding_of_residuals * of_subspace
+    indefinite = K.is_above or bool(negative.any())
     noise = (0.5 * EPS + K.values.noise) * (coef**2).T @ K.values.diagonal
     rows: list[tuple[float, ...]] = []
     for problem, columns in parts:
@@ -185,16 +192,20 @@ def certify_models(
             [_of(problem, x[columns]) for x in (squares, of_subspace, forms.bound, noise)],
         )
     primal, dual, gap, optimization = np.array(rows).T
+    if indefinite:
+        nothing = np.full_like(gap, np.inf)
+        dual, gap, optimization = -nothing, nothing, nothing
     unknown = np.full_like(gap, np.nan)
     return OriginalCertificate(
         primal,
         dual,
         gap,
         optimization,
-        unknown if certificate == "subspace" else gap - optimization,
+        unknown if certificate == "subspace" or indefinite else gap - optimization,
         forms.method,
         forms.probability,
         interrupted or forms.interrupted,
+        indefinite,
     )
 
 
@@ -236,7 +247,7 @@ def _low_dual(problem: Problem, j: int, coef: Array, state: Array) -> float:
         return -np.inf
     none = np.zeros_like(coef)
     conjugates = problem.risk.fenchel(j, coef, none, 0.0)[1]
-    return -float(conjugates) - 0.5 * float(state @ state)
+    return dual_of(float(conjugates), float(state @ state), 0.0)
 
 
 def _evaluate(K: NystroemGram, weights: Array, is_over: IsOver) -> tuple[Array, Array, bool]:
@@ -262,10 +273,10 @@ def _bounds(
         b = intercept if problem.risk.n_columns > 1 else float(intercept[j])
         none = np.zeros_like(coef[j])
         losses, _, _, size = problem.risk.fenchel(j, none, scores[j], b)
-        primal = float(losses + 0.5 * of_model[j])
+        primal = float(primal_of(losses, of_model[j]))
         floor = 64 * EPS * float(size) + float(noise[j])
         conjugates = problem.risk.fenchel(j, coef[j], none, 0.0)[1]
-        low = primal + float(conjugates) + 0.5 * of_subspace[j] + floor
+        low = primal - dual_of(float(conjugates), of_subspace[j], 0.0) + floor
         dual = _best_multiple(problem, j, coef[j], of_kernel[j])
         bound = min(dual, primal) - floor
         rows.append((primal, bound, primal - bound, min(max(low, floor), primal - bound)))
@@ -278,7 +289,7 @@ def _best_multiple(problem: Problem, j: int, coef: Array, square: float) -> floa
 
     def bound(t: float) -> float:
         conjugates = problem.risk.fenchel(j, t * coef, none, 0.0)[1]
-        value = -float(conjugates) - 0.5 * t**2 * square
+        value = dual_of(float(conjugates), t**2 * square, 0.0)
         return value if np.isfinite(value) else -np.inf
 
     if not problem.is_balanced(coef):

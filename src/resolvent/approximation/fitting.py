@@ -17,8 +17,9 @@ from resolvent.approximation.forms import Notify
 from resolvent.fitting import Fit, solve_columns
 from resolvent.grams.nystroem import NystroemGram, nystroem
 from resolvent.grams.values import Values
-from resolvent.problem import Problem, Record, Solution, Status, times_weight
+from resolvent.problem import Problem, Solution, Status, times_weight
 from resolvent.problem.certificate import relative_gaps
+from resolvent.problem.warning import warn_of
 
 __all__ = ["LowRank", "LowRankFit", "now_and_then", "solve_low_rank"]
 
@@ -144,9 +145,11 @@ def certified(
     for solution in fit.solutions:
         count = np.size(solution.gap)
         solutions.append(
-            _with_bounds(solution, bounds, slice(first, first + count), tol, clock.seconds)
+            with_bounds(solution, bounds, slice(first, first + count), tol, clock.seconds)
         )
         first += count
+    if bounds.indefinite and not bounds.interrupted:
+        warn_of(solutions[0], tol, "gap")
     solved = max(s.status for s in fit.solutions) <= Status.PRECISION_LIMIT
     if solved and bounds.method == "incomplete" and not bounds.interrupted:
         _warn_of_time(relative_gaps(bounds.gap, bounds.primal, bounds.dual).max())
@@ -188,7 +191,7 @@ def parts_of(
     ]
 
 
-def _with_bounds(
+def with_bounds(
     solution: Solution, bounds: OriginalCertificate, here: slice, tol: float, seconds: float
 ) -> Solution:
     """Put the bounds of the original problem in place of those of the low-rank one."""
@@ -198,7 +201,8 @@ def _with_bounds(
 
     primal, dual, gap = shaped(bounds.primal), shaped(bounds.dual), shaped(bounds.gap)
     last = solution.history[-1]
-    record = Record(last.iteration, seconds, primal, dual, gap, last.largest_step, last.n_support)
+    at = [np.reshape(x, np.shape(last.primal))[()] for x in (primal, dual, gap)]
+    record = last._replace(seconds=seconds, primal=at[0], dual=at[1], gap=at[2])
     relative = float(relative_gaps(gap, primal, dual).max())
     return replace(
         solution,
@@ -214,6 +218,8 @@ def _status(of_solver: Status, bounds: OriginalCertificate, relative: float, tol
     """Why a low-rank fit ended, in terms of the original problem."""
     if bounds.interrupted:
         return Status.INTERRUPTED
+    if bounds.indefinite:
+        return Status.NOT_PSD
     if of_solver > Status.PRECISION_LIMIT:
         return of_solver
     if bounds.method == "incomplete":

@@ -25,7 +25,7 @@ from resolvent.grams.nystroem import NystroemGram
 from resolvent.grams.panels import add_scores
 from resolvent.grams.rows import scratch
 from resolvent.grams.values import IsOver, Values
-from resolvent.kernels.points import split
+from resolvent.kernels.rows import split
 from resolvent.problem import Array
 
 __all__ = ["Forms", "Notify", "bernstein", "choose_method", "exact_forms", "sampled_forms"]

@@ -22,9 +22,9 @@ from resolvent.grams.landmarks import LANDMARKS, weighted
 from resolvent.grams.nystroem import NystroemGram, most_rank, nystroem
 from resolvent.problem import Status
 from resolvent.problem.certificate import relative_gaps
-from resolvent.solvers.iterate import warn_of
+from resolvent.problem.warning import warn_of
 
-__all__ = ["solve_to_tolerance"]
+__all__ = ["SMALL", "check_auto", "solve_to_tolerance"]
 
 FIRST_RANK = 256
 SMALL = 2000  # samples for which the exact solver is quick
@@ -50,20 +50,12 @@ def solve_to_tolerance(
 
     `exact` makes the gram of the exact solver.
     """
-    if not isinstance(what.landmarks, str) or what.landmarks not in LANDMARKS:
-        raise ValueError(
-            f"rank='auto' chooses landmarks itself, by one of {', '.join(LANDMARKS)}: give those "
-            "that you have without a rank."
-        )
-    if what.certificate == "subspace":
-        raise ValueError(
-            "rank='auto' goes by the gap of the original problem, which certificate='subspace' "
-            "leaves out: use 'auto', 'exact' or 'sampled', or give a rank."
-        )
+    check_auto(what.landmarks, what.certificate)
     clock, rng = Clock(time_limit), as_generator(random_state)
     columns, coef = (losses, targets, weights), start
     most = min(what.values.n, most_rank(what.values, what.memory_limit))
     K: NystroemGram | None = None
+    last, began = 0, 0.0  # rank, and the time when work on the next one was begun
     while what.values.n > SMALL and most >= FIRST_RANK:
         if K is None:
             K = nystroem(
@@ -82,13 +74,25 @@ def solve_to_tolerance(
             if max(s.status for s in found.solutions) > Status.PRECISION_LIMIT:
                 warn_of(worst, tol, "gap")  # here, with the gap of the original problem
             return fit
-        new = min(2 * K.rank, most) - K.rank
-        if new < K.rank // 2 or _costs_more(K, coef, K.rank + new):
-            what.say("the exact solver takes over from there: it is estimated to cost less")
+        rank = min(2 * K.rank, most)
+        if rank - K.rank < K.rank // 2:
+            what.say(
+                "the exact solver takes over: memory_limit has no room for many more landmarks"
+            )
             break
+        work, exactly = _work(K, coef, K.rank, rank), _exact_work(K, coef)
+        pace = (clock.seconds - began) / _work(K, coef, last, K.rank)
+        estimates = (
+            f"{_spell(pace * work)} for rank {rank}, {_spell(pace * exactly)} for all samples"
+        )
+        if work > exactly:
+            what.say(f"the exact solver takes over: estimated are {estimates}")
+            break
+        what.say(f"rank {rank} is next: estimated are {estimates}")
+        last, began = K.rank, clock.seconds
         chance = (coef**2).sum(axis=1) * K.residual_diagonal
         chance[K.landmarks] = 0.0
-        wider = K.extended(weighted(chance, new, rng), clock.is_over)
+        wider = K.extended(weighted(chance, rank - K.rank, rng), clock.is_over)
         if wider is K and not clock.is_over():
             break  # nothing but rounding is left of the samples
         K = wider
@@ -96,16 +100,37 @@ def solve_to_tolerance(
     return _exactly(exact(), columns, C, tol, coef, clock, random_state=random_state, **settings)
 
 
-def _costs_more(K: NystroemGram, coef: np.ndarray, rank: int) -> bool:
-    """Whether a fit of that rank is estimated to cost more than the exact solver, in multiply-adds.
+def check_auto(landmarks: Any, certificate: str) -> None:
+    """Refuse what rank="auto" has no use for."""
+    if not isinstance(landmarks, str) or landmarks not in LANDMARKS:
+        raise ValueError(
+            f"rank='auto' chooses landmarks itself, by one of {', '.join(LANDMARKS)}: give those "
+            "that you have without a rank."
+        )
+    if certificate == "subspace":
+        raise ValueError(
+            "rank='auto' goes by the gap of the original problem, which certificate='subspace' "
+            "leaves out: use 'auto', 'exact' or 'sampled', or give a rank."
+        )
 
-    That of the rank: new features, some twenty passes over all of them, and the certificate.
+
+def _work(K: NystroemGram, coef: np.ndarray, known: int, rank: int) -> float:
+    """Estimate the multiply-adds of a fit of that rank, of which so many landmarks are known.
+
+    New features, some twenty passes over all of them, and the certificate.
     """
-    n, support = K.n, np.count_nonzero(coef.any(axis=1))
-    new = rank - K.rank
-    features = n * new * (K.values.cost + K.rank + 0.5 * new) + 20.0 * n * rank
-    certificate = 0.5 * support**2 * K.values.cost
-    return bool(features + certificate > PASSES * n * support * K.values.cost)
+    n, support, new = K.n, np.count_nonzero(coef.any(axis=1)), rank - known
+    features = n * new * (K.values.cost + known + 0.5 * new) + 20.0 * n * rank
+    return features + 0.5 * support**2 * K.values.cost
+
+
+def _exact_work(K: NystroemGram, coef: np.ndarray) -> float:
+    """Estimate the multiply-adds of the exact solver from near the optimum."""
+    return PASSES * K.n * np.count_nonzero(coef.any(axis=1)) * K.values.cost
+
+
+def _spell(seconds: float) -> str:
+    return f"{seconds:.2g} s" if seconds < 10.0 else f"{seconds:.0f} s"
 
 
 def _exactly(

@@ -1,12 +1,8 @@
-"""What the commands do."""
+"""What the commands do that make a model."""
 
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
-import sys
-import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +13,7 @@ import typer
 from sklearn.exceptions import ConvergenceWarning
 
 from resolvent.cli import models, parsing
-from resolvent.cli.intervals import check_interval, interval_columns, is_calibrated
+from resolvent.cli.intervals import is_calibrated
 from resolvent.cli.output import Code, Output, uninterrupted
 from resolvent.cli.outputs import check_outputs
 from resolvent.cli.progress import watched
@@ -30,14 +26,12 @@ from resolvent.cli.scores import (
     loss_name,
     number_text,
 )
-from resolvent.io.atomic import write_atomically
 from resolvent.io.errors import DataFileError
-from resolvent.io.libsvm import looks_like_libsvm, write_libsvm
 from resolvent.io.model_file import save
 from resolvent.losses import is_for_labels
 from resolvent.tabular import TabularModel
 
-__all__ = ["run_convert", "run_evaluate", "run_fit", "run_inspect", "run_predict", "run_tune"]
+__all__ = ["run_fit", "run_tune"]
 
 
 @contextlib.contextmanager
@@ -92,6 +86,7 @@ def run_tune(output: Output, data: str, model: Path | None, **options: Any) -> N
         cv=options["folds"],
         scoring=options["scoring"],
         rule="one_standard_error" if options["one_standard_error"] else "best",
+        extend=options["extend"],
         n_jobs=options["threads"],
         conformal=options["conformal"] is not None,
     )
@@ -116,10 +111,10 @@ def run_tune(output: Output, data: str, model: Path | None, **options: Any) -> N
             f"Best of {of} candidates: {chosen}, mean score {number_text(search.best_score_)} "
             f"({search.search_time_:.1f} s)"
         )
-        for name, edge in search.edges_.items():
+        for name, edge in search.edges_.items() if not options["extend"] else ():
             output.note(
                 f"the best {name} is the {edge} of its grid; better ones may lie beyond: give "
-                f"--{name}s that reach further."
+                f"--{name}s that reach further, or say --extend."
             )
         further: list[tuple[str, str]] = []
         if options["report"] is not None:
@@ -138,7 +133,8 @@ def fit_watched(output: Output, estimator: Any, training: models.Training, tol: 
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", UserWarning)  # of useless models and edges of grids
         try:
-            estimator.fit(training.X, training.y, training.weight)
+            given = {} if training.offset is None else {"offset": training.offset}
+            estimator.fit(training.X, training.y, training.weight, **given)
         except ValueError as error:
             raise DataFileError(str(error)) from None
         except KeyboardInterrupt:
@@ -158,8 +154,10 @@ def settle(
 ) -> None:
     """Save, tell and report what was fitted; the exit code says how it went."""
     with uninterrupted():
-        fitted = TabularModel(estimator.set_params(verbose=0), training.features, training.target)
+        estimator.set_params(verbose=0)
+        fitted = TabularModel(estimator, training.features, training.target, training.offset_column)
         save(fitted, path)
+        fitted = models.at_offset(fitted, training.offset)
         report, conformal = options["report"], options.get("conformal")
         coverage = conformal if is_calibrated(estimator) else None
         found = evaluate(fitted, training.X, training.y, coverage=coverage)
@@ -194,7 +192,7 @@ def prepare(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--memory") from None
     options["gamma"] = parsing.parse_gamma(options["gamma"])
-    options["rank"] = parsing.parse_rank(options.get("rank"))  # a search has none
+    options["rank"] = parsing.parse_rank(options["rank"])
     loss, quantiles = (
         parsing.parse_loss(options["loss"]),
         parsing.parse_quantiles(options["quantiles"]),
@@ -210,6 +208,7 @@ def prepare(
     training = models.read_training(
         data,
         first_index=options["first_index"],
+        offset=parsing.parse_offset(options["offset"], options["exposure"]),
         classify=classify,
         note=output.note,
         **{key: options[key] for key in keys},
@@ -220,7 +219,7 @@ def prepare(
 def introduction(training: models.Training, estimator: Any, options: dict[str, Any]) -> str:
     """Say what is going to be fitted, and how to choose otherwise."""
     n, d = training.shape
-    rows = f"{n:,} rows, {d:,} features"
+    rows = f"{n:,} row{'s' * (n != 1)}, {d:,} feature{'s' * (d != 1)}"
     if training.classes is not None:
         k = len(training.classes)
         task = f"{k} classes"
@@ -228,12 +227,16 @@ def introduction(training: models.Training, estimator: Any, options: dict[str, A
         task = "a numeric target"
     chosen = ""
     if options["loss"] is None and options["quantiles"] is None:
-        chosen = " (choose with --loss)"
+        classes = training.classes
+        could_count = classes is not None and classes.dtype.kind in "iu" and len(classes) > 2
+        numbers = "; squared predicts numbers" if could_count else ""
+        chosen = f" (choose with --loss{numbers})"
     loss = getattr(estimator, "loss", None)
     loss = (
         f"quantiles {options['quantiles']}" if loss is None else f"{loss_name(loss)} loss{chosen}"
     )
-    return f"{rows}, {task}: {loss}, {options['kernel']} kernel"
+    rank = "" if options["rank"] is None else f", rank {options['rank']}"
+    return f"{rows}, {task}: {loss}, {options['kernel']} kernel{rank}"
 
 
 def finish(
@@ -246,7 +249,7 @@ def finish(
         scores=found.scores, constant=found.constant, model=str(path),
     )  # fmt: skip
     tol = proof["tol"]
-    took = f"{_iterations(proof)}, {proof['seconds']:.2f} s"
+    took = f"{iterations_text(proof)}, {proof['seconds']:.2f} s"
     if proof["solved"]:
         output.say(f"Solved in {took}: objective {proof['objective']:.7g}, {closeness(proof)}")
     else:
@@ -268,147 +271,15 @@ def finish(
 
 
 def scores_text(found: Evaluation) -> str:
-    """Scores in a line."""
-    return ", ".join(f"{name} {text}" for name, text in found.texts().items())
+    """Scores in a line; a colon keeps a number in a name apart from the score."""
+    return ", ".join(
+        f"{name}{':' if name[-1].isdigit() else ''} {text}" for name, text in found.texts().items()
+    )
 
 
 # ---- predict, evaluate ----------------------------------------------------------------------
 
 
-def run_predict(
-    output: Output,
-    data: str,
-    model: Path,
-    out: Path | None,
-    probabilities: bool,
-    interval: float | None,
-    format: str,
-    threads: int | None,
-    force: bool,
-) -> None:
-    """Write a prediction for each row."""
-    check_outputs({"predictions": out}, [data, model], force)
-    fitted = models.open_model(model)
-    estimator = fitted.estimator
-    if probabilities and not hasattr(estimator, "predict_proba"):
-        raise typer.BadParameter(
-            "this model has no probabilities; fit with --loss logistic.",
-            param_hint="--probabilities",
-        )
-    check_interval(estimator, interval)
-    X, _ = models.read_for(fitted, data, format=format, note=output.note)
-    with limited(threads):
-        columns: dict[str, np.ndarray] = {}
-        predicted = estimator.predict(X)
-        if predicted.ndim == 1:
-            columns["prediction"] = predicted
-        else:
-            names = getattr(estimator, "quantile", range(1, predicted.shape[1] + 1))
-            columns = {f"prediction {x:g}": p for x, p in zip(names, predicted.T, strict=True)}
-        if probabilities:
-            p = estimator.predict_proba(X)
-            columns |= {f"p({label})": p[:, k] for k, label in enumerate(estimator.classes_)}
-        if interval is not None:
-            columns |= interval_columns(estimator, X, interval)
-    text = _as_text(columns)
-    if out is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    else:
-        write_atomically(out, text.encode())
-
-
-def _as_text(columns: dict[str, np.ndarray]) -> str:
-    """One line a row; with a header if there are several columns, as in CSV."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    if len(columns) > 1:
-        writer.writerow(columns)
-    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
-    return buffer.getvalue()
-
-
-def run_evaluate(
-    output: Output,
-    data: str,
-    model: Path,
-    target: str | None,
-    format: str,
-    interval: float | None,
-    threads: int | None,
-    report: Path | None,
-    force: bool,
-) -> None:
-    """Score the model on data."""
-    check_outputs({"report": report}, [data, model], force)
-    fitted = models.open_model(model)
-    check_interval(fitted.estimator, interval)
-    if interval is None and is_calibrated(fitted.estimator):
-        interval = 0.9
-    X, y = models.read_for(fitted, data, format=format, target=target, note=output.note)
-    if y is None:
-        wanted = target or fitted.target or "y"
-        raise DataFileError(
-            f"has no target {wanted!r} to compare with; say --target NAME, or use predict.", data
-        )
-    began = time.perf_counter()
-    with limited(threads):
-        found = evaluate(fitted, X, y, data, interval)
-    seconds = time.perf_counter() - began
-    output.event("scores", rows=len(y), seconds=seconds, **found.scores, constant=found.constant)
-    if not output.as_json:
-        # Results are not talk: --quiet shows them too.
-        typer.echo(f"{len(y):,} rows: {scores_text(found)}")
-    if report is not None:
-        from resolvent.cli.report import write_report
-
-        write_report(report, fitted, found, source=data, training=False, X=X)
-        output.say(f"Report: {report}")
-
-
-# ---- inspect, convert -----------------------------------------------------------------------
-
-
-def run_inspect(output: Output, path: Path) -> None:
-    """Say what a model is."""
-    model = models.open_model(path)
-    facts = describe(model)
-    output.event("model", path=str(path), **facts)
-    proof = facts.pop("certificate")
-    for name, value in facts.items():
-        if value is not None:
-            value = _shortened(value) if isinstance(value, list) else value
-            output.say(f"{name.replace('_', ' '):<16} {value}")
-    if proof is None:
-        output.say(f"{'certificate':<16} none: the model comes from LIBSVM")
-        return
-    output.say(f"{'certificate':<16} objective {proof['objective']:.7g}, {closeness(proof)}")
-    output.say(
-        f"{'status':<16} {proof['status']}: {proof['message']} {_iterations(proof)} "
-        f"of {proof['solver'] or 'an unknown solver'}, {proof['seconds']:.2f} s"
-    )
-
-
-def _iterations(proof: dict[str, Any]) -> str:
+def iterations_text(proof: dict[str, Any]) -> str:
     count = proof["iterations"]
     return f"{count} iteration{'' if count == 1 else 's'}"
-
-
-def _shortened(values: list[Any]) -> str:
-    shown = ", ".join(map(str, values[:12]))
-    return shown + (f", ... ({len(values)} in all)" if len(values) > 12 else "")
-
-
-def run_convert(output: Output, source: Path, target: Path, features: int, force: bool) -> None:
-    """Turn one kind of model file into the other."""
-    check_outputs({"model": target}, [source], force)
-    from_libsvm = looks_like_libsvm(source)
-    model = models.open_model(source, features)
-    if from_libsvm:
-        save(model, target)
-        output.note(
-            f"a model from LIBSVM has no certificate; it takes {model.features.width} features."
-        )
-    else:
-        write_libsvm(model, target)
-    output.say(f"{'Model' if from_libsvm else 'Model for LIBSVM'} saved: {target}")

@@ -30,9 +30,12 @@ def run_demo(folder: Path) -> None:
     output.say("\n3. What the model file holds; it is safe to load from strangers.")
     _show("inspect", folder / "tumours.model")
     output.say("\n4. A band of quantiles: where do eight of ten patients end up in a year?")
-    _show("tune", folder / "diabetes.csv", folder / "diabetes.model", "--target", "progression",
-          "--quantiles", "0.1,0.5,0.9", "--Cs", "5", "--gammas", "5", "--conformal", "0.8",
-          "--report", folder / "diabetes.html")  # fmt: skip
+    _show("tune", folder / "diabetes-train.csv", folder / "diabetes.model", "--target",
+          "progression", "--quantiles", "0.1,0.5,0.9", "--Cs", "5", "--gammas", "5",
+          "--conformal", "0.8", "--report", folder / "diabetes.html")  # fmt: skip
+    output.say("\nAnd where do those end up that it has not seen?")
+    _show("evaluate", folder / "diabetes-test.csv", folder / "diabetes.model", "--interval", "0.8",
+          "--report", folder / "diabetes-test.html")  # fmt: skip
     output.say("\n5. LIBSVM's format of data and models.")
     _show(
         "fit", folder / "flowers.svm", folder / "flowers.model", "-c", "10", "--multiclass", "ovo"
@@ -44,7 +47,7 @@ def run_demo(folder: Path) -> None:
     output.say(
         "\nThe models open in Python with resolvent.load(path), the reports in a browser:\n"
         f"  {folder / 'tumours.html'}\n  {folder / 'tumours-test.html'}\n"
-        f"  {folder / 'diabetes.html'}"
+        f"  {folder / 'diabetes.html'}\n  {folder / 'diabetes-test.html'}"
     )
 
 
@@ -73,8 +76,10 @@ def _write_data(folder: Path) -> None:
     for name, rows in (("tumours", ~test), ("tumours-test", test)):
         _table(folder / f"{name}.csv", [*names, "diagnosis"], cancer.data[rows], labels[rows])
     diabetes = load_diabetes(scaled=False)
-    _table(folder / "diabetes.csv", [*diabetes.feature_names, "progression"], diabetes.data,
-           diabetes.target)  # fmt: skip
+    test = np.arange(len(diabetes.target)) % 4 == 0
+    for name, rows in (("diabetes-train", ~test), ("diabetes-test", test)):
+        _table(folder / f"{name}.csv", [*diabetes.feature_names, "progression"],
+               diabetes.data[rows], diabetes.target[rows])  # fmt: skip
     X, y = load_iris(return_X_y=True)
     lines = (
         f"{label} {' '.join(f'{j + 1}:{value:g}' for j, value in enumerate(row))}\n"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,12 @@ from resolvent.io.model_file import load
 from resolvent.io.read import read
 from resolvent.tabular import TabularModel
 from resolvent.tabular.features import Column, Features
+from resolvent.tabular.offset import OffsetColumn
 from resolvent.tabular.raw import Matrix, Table, TextColumn
 
 __all__ = [
     "Training",
+    "at_offset",
     "make_estimator",
     "make_search",
     "open_model",
@@ -42,6 +45,8 @@ class Training:
     features: Features
     target: str | None
     classes: np.ndarray | None  # None for regression
+    offset: np.ndarray | None = None
+    offset_column: OffsetColumn | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -55,6 +60,7 @@ def read_training(
     format: str,
     target: str | None,
     weights: str | None,
+    offset: OffsetColumn | None,
     drop: list[str],
     categorical: list[str],
     scale: str | None,
@@ -81,6 +87,8 @@ def read_training(
             )
         asked = {"--target": [target], "--drop": drop, "--categorical": categorical}
         asked["--weights"] = [weights] if weights else []
+        if offset is not None:
+            asked["--exposure" if offset.is_exposure else "--offset"] = [offset.name]
         for option, names in asked.items():
             for name in names:
                 if name not in known:
@@ -91,7 +99,11 @@ def read_training(
     values, name = target_of(raw, target)
     y, classes = _labels_or_numbers(values, raw, name, classify)
     weight = _weights(raw, weights)
+    offsets = None if offset is None else offset.read(raw)
+    if offset is not None and offsets is None:
+        raise DataFileError(f"has no array {offset.name!r} with the offset.", raw.source)
     without = {x for x in (target, weights, *drop) if x is not None}
+    without |= set() if offset is None else {offset.name}
     features = Features.learn(
         raw,
         without=without,
@@ -100,7 +112,8 @@ def read_training(
         categorical=categorical,
         note=note,
     )
-    return Training(features(raw), y, weight, features, name if named else None, classes)
+    target = name if named else None
+    return Training(features(raw), y, weight, features, target, classes, offsets, offset)
 
 
 def target_of(raw: Matrix | Table, target: str | None) -> tuple[Any, str]:
@@ -194,14 +207,16 @@ def _weights(raw: Matrix | Table, name: str | None) -> np.ndarray | None:
 
 def read_for(
     model: TabularModel, path: str, *, format: str, target: str | None = None, note: Any = None
-) -> tuple[Any, np.ndarray | None]:
-    """Rows, as the model takes them, and target (None if there is none) of new data."""
+) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
+    """Rows, as the model takes them, target and offset (None if there is none) of new data."""
     features = model.features
     target = target or model.target
     words, numbers = set(features.words), set(features.numbers)
     classes = getattr(model.estimator, "classes_", None)
     if target is not None and classes is not None and classes.dtype.kind in "UO":
         words.add(target)
+    if model.offset is not None:
+        numbers.add(model.offset.name)
     used = {*words, *numbers, target}
     raw = read(
         path,
@@ -212,11 +227,22 @@ def read_for(
         wanted=lambda name: name in used,
     )
     X = features(raw, note)
+    offset = None if model.offset is None else model.offset.read(raw, note)
     if isinstance(raw, Table) and target not in raw.columns:
-        return X, None
+        return X, None, offset
     if isinstance(raw, Matrix) and raw.y is None and target not in raw.arrays:
-        return X, None
-    return X, _words(*_with_raw(target_of(raw, target), raw))
+        return X, None, offset
+    return X, _words(*_with_raw(target_of(raw, target), raw)), offset
+
+
+def at_offset(model: TabularModel, offset: np.ndarray | None) -> TabularModel:
+    """Return the model for predictions of rows with these offsets."""
+    if offset is None:
+        return model
+    estimator = model.estimator
+    known = copy.copy(estimator)
+    known._with_offset = lambda scores, _: estimator._with_offset(scores, offset)
+    return replace(model, estimator=known)
 
 
 def _with_raw(found: tuple[Any, str], raw: Matrix | Table) -> tuple[Any, Matrix | Table, str]:
@@ -235,6 +261,11 @@ def open_model(path: Any, n_features: int = 0) -> TabularModel:
         raise ModelFileError(
             f"{path} has a precomputed kernel, which the command line cannot compute; use it from "
             "Python."
+        )
+    if model._encoding is not None:
+        raise ModelFileError(
+            f"{path} has a kernel of columns by name, which the command line cannot read; use it "
+            "from Python, with a data frame."
         )
     names = getattr(model, "feature_names_in_", None)
     columns = None

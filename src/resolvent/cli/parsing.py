@@ -8,6 +8,7 @@ import numpy as np
 import typer
 
 from resolvent.losses import BY_NAME, as_loss
+from resolvent.tabular.offset import OffsetColumn
 
 __all__ = [
     "check_coverage",
@@ -16,6 +17,7 @@ __all__ = [
     "parse_gamma",
     "parse_grid",
     "parse_loss",
+    "parse_offset",
     "parse_quantiles",
 ]
 
@@ -114,6 +116,14 @@ def parse_rank(text: str | None) -> int | str | None:
             f"{text!r} must be a number of landmarks, at least 1, or auto.", param_hint="--rank"
         )
     return int(text)
+
+
+def parse_offset(offset: str | None, exposure: str | None) -> OffsetColumn | None:
+    """Turn the names of two options, of which at most one is given, into the column."""
+    if offset is not None and exposure is not None:
+        raise typer.BadParameter("give either --offset or --exposure.")
+    name = exposure or offset
+    return None if name is None else OffsetColumn(name, exposure is not None)
 
 
 def parse_class_weight(text: str | None, classes: np.ndarray) -> Any:

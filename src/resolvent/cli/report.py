@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from html import escape
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ padding:.7rem 1rem;margin:1rem 0}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.5rem,1fr));gap:.6rem}
 .tile{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:.6rem .8rem}
 .tile b{display:block;font-size:1.25rem;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
-.tile span{color:var(--soft);font-size:.85rem}
+.tile span{display:block;color:var(--soft);font-size:.85rem}
 .pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:.8rem}
 figure{margin:0;background:var(--card);border:1px solid var(--line);border-radius:.5rem;
 padding:.7rem}
@@ -149,11 +150,15 @@ def _tiles(found: Evaluation, facts: dict[str, Any]) -> str:
         tiles["support vectors"] = f"{facts['support_vectors']:,}"
     if proof:
         tiles["seconds to fit"] = number_text(proof["seconds"])
-    cells = (
-        f'<div class="tile"><b>{escape(value)}</b><span>{escape(name)}</span></div>'
-        for name, value in tiles.items()
-    )
-    return f'<div class="tiles">{"".join(cells)}</div>'
+    return f'<div class="tiles">{"".join(starmap(_tile, tiles.items()))}</div>'
+
+
+def _tile(name: str, text: str) -> str:
+    """Show a score large, and that of a constant below its name."""
+    value, _, constant = text.removesuffix(")").partition(" (")
+    shown = [name, constant] if constant else [name]
+    below = "".join(f"<span>{escape(words)}</span>" for words in shown)
+    return f'<div class="tile"><b>{escape(value)}</b>{below}</div>'
 
 
 def _figures(pictures: list[tuple[str, str]]) -> str:

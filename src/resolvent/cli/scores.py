@@ -305,6 +305,9 @@ def describe(model: TabularModel) -> dict[str, Any]:
         "features": features.width,
         "columns": None if features.columns is None else [c.name for c in features.columns],
         "target": model.target,
+        "exposure" if model.offset and model.offset.is_exposure else "offset": (
+            None if model.offset is None else model.offset.name
+        ),
         "classes": None if classes is None else classes.tolist(),
         "scale": features.method,
         "intervals": _calibration_text(getattr(estimator, "_calibration", None)),

@@ -73,10 +73,20 @@ class SupportVectorMachine(Machine):
 
     def _keep_support(self, data: Data, kernel: Kernel | None, fit: Fit) -> None:
         """Keep the support vectors and what clients of scikit-learn's machines look for."""
-        self._kernel = kernel
-        self._gamma = getattr(kernel, "gamma", 0.0)  # tools that export scikit-learn's read it
         self._expand(data, kernel, fit)
-        self.shape_fit_ = data.X.shape if hasattr(data.X, "shape") else (len(data.X),)
+        self._set_kernel(kernel, data.X.shape if hasattr(data.X, "shape") else (len(data.X),))
+
+    def _set_kernel(self, kernel: Kernel | None, shape: tuple[int, ...]) -> None:
+        """Set what clients find of the kernel and of the samples that it was fitted on."""
+        self._kernel, self.shape_fit_ = kernel, shape
+        self._gamma = getattr(kernel, "gamma", 0.0)  # tools that export scikit-learn's read it
+
+    def _give(self) -> dict[str, np.ndarray]:
+        return super()._give() | {"n_support": self.n_support_}
+
+    def _take(self, kernel: Kernel | None, arrays: dict[str, np.ndarray]) -> None:
+        self._set_kernel(kernel, (self._n_given, self.n_features_in_))
+        self._arrange()
 
     def _arrange(self) -> None:
         """Set the attributes that the expansion of one problem has in LIBSVM's machines."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from resolvent._frames import refuse_what_is_no_number
+from resolvent._frames import ColumnEncoding, as_frame, refuse_what_is_no_number
 from resolvent._solve import unwatched
 from resolvent.approximation.certificate import check_certificate
 from resolvent.approximation.fitting import LowRank, LowRankFit, now_and_then, solve_low_rank
@@ -23,9 +23,12 @@ from resolvent.estimators.compat import CallbackSupportMixin, FitProgress
 from resolvent.estimators.expansion import Expansion, as_samples, take_rows
 from resolvent.fitting import Fit, solve_columns
 from resolvent.grams import Gram, gram
+from resolvent.grams.landmarks import read_landmarks
 from resolvent.grams.nystroem import checked_rank
 from resolvent.grams.values import values_of
 from resolvent.kernels import FunctionKernel, Kernel, make_kernel
+from resolvent.kernels.base import read_columns
+from resolvent.losses import as_loss
 from resolvent.problem import Record, Solution
 from resolvent.problem.certificate import relative_gaps
 
@@ -41,6 +44,7 @@ class Data:
     weight: np.ndarray
     kept: np.ndarray  # their indices in what was given to fit
     codes: np.ndarray | None = None  # of the classes, for classifiers
+    offset: np.ndarray | None = None  # of the scores, a column for each
 
     def __len__(self) -> int:
         return len(self.kept)
@@ -71,6 +75,9 @@ class Machine(CallbackSupportMixin, BaseEstimator):
 
     # ---- data -----------------------------------------------------------------------------
 
+    _encoding: ColumnEncoding | None = None  # of data frames, if the kernel has columns by name
+    _candidates: Sequence[Any] = ()  # kernels of a search, whose columns are read too
+
     def _is_precomputed(self) -> bool:
         kernel = getattr(self, "kernel", None)  # linear estimators have none
         return isinstance(kernel, str) and kernel == "precomputed"
@@ -80,11 +87,26 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         function = callable(kernel) and not isinstance(kernel, Kernel | type)
         return function or isinstance(kernel, FunctionKernel)
 
+    def _read_columns(self, X: Any) -> Any:
+        """Read the columns of a data frame that kernels have by name; None if they have none."""
+        asked = self._candidates or [getattr(self, "kernel", None)]
+        kernels = [kernel for kernel in asked if isinstance(kernel, Kernel)]
+        self.__dict__.pop("_encoding", None)
+        rows, encoding = read_columns(X, *kernels)
+        if encoding is None:
+            return None
+        self._encoding = encoding
+        return rows
+
     def _read_data(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Data:
         """Validate the arguments of fit and drop the rows of weight zero."""
-        if self._takes_objects():
+        rows = self._read_columns(X)
+        if rows is not None or self._takes_objects():
             y = validate_data(self, y=y, **checks)
-            X = as_samples(X)
+            if self._encoding is not None:
+                self._note_columns(rows)
+                self.feature_names_in_ = np.array(self._encoding.names, dtype=object)
+            X = as_samples(X) if rows is None else rows
             n = X.shape[0] if hasattr(X, "shape") else len(X)
             if n != len(y):
                 raise ValueError(f"X has {n} samples, but y has {len(y)}.")
@@ -151,6 +173,8 @@ class Machine(CallbackSupportMixin, BaseEstimator):
     def _read_new(self, X: Any) -> Any:
         """Validate the argument of predict."""
         check_is_fitted(self)
+        if self._encoding is not None:
+            return self._encoding(X)
         if self._takes_objects():
             return as_samples(X)
         named = hasattr(self, "feature_names_in_")
@@ -169,12 +193,17 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             return None
         return make_kernel(
             self.kernel,
-            gamma="auto" if self.gamma is None else self.gamma,
+            gamma=self.gamma,
             degree=self.degree,
             coef0=self.coef0,
             X=data.X,
             sample_weight=data.weight,
+            names=self._names(),
         )
+
+    def _names(self) -> tuple[str, ...] | None:
+        """Names of the columns that kernels have by name."""
+        return None if self._encoding is None else self._encoding.names
 
     def _solve(
         self,
@@ -264,6 +293,24 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         rows = self.support_ if kernel is None else take_rows(data.X, inside)
         self._expansion = Expansion(kernel, rows, coef[inside], fit.intercept, fit.weights)
 
+    def _give(self) -> dict[str, np.ndarray]:
+        """Give the arrays, beside the expansion's rows, that a model file keeps of a fit."""
+        return {"coef": self._expansion.coef, "intercept": self._expansion.intercept}
+
+    def _take(self, kernel: Kernel | None, arrays: dict[str, np.ndarray]) -> None:
+        """Set what users find of a fit, from the expansion and what `_give` gave."""
+        self.kernel_ = kernel
+        self.dual_coef_, self.intercept_ = self._expansion.coef.T, self._expansion.intercept
+
+    def _n_problems(self) -> int | None:
+        """How many problems the parameters and the classes make; None if targets say it."""
+        return 1
+
+    def _couples_columns(self) -> bool:
+        """Whether all columns come from one problem, as in multinomial regression."""
+        loss = as_loss(getattr(self, "loss", "hinge"))
+        return getattr(loss, "couples", "") == "columns"
+
     def _examine(self, data: Data, kernel: Kernel | None, fit: Fit) -> None:
         """Warn of a model that is solved and useless, where one can tell."""
 
@@ -289,7 +336,7 @@ class KernelMachine(Machine):
         losses, targets, weight = self._columns(data, data.weight)
         kernel = self._make_kernel(data)
         settings = {"C": checked_C(self.C), **self._settings()}
-        if self.rank is None and isinstance(self.landmarks, str):
+        if not self.has_landmarks():
             K = self._gram(data, kernel, self.memory_limit)
             fit = self._solve(K, losses, targets, weight, **settings)
             self._expand(data, kernel, fit)
@@ -302,12 +349,31 @@ class KernelMachine(Machine):
                 )
             fit = self._solve(what, losses, targets, weight, by=by, **settings)
             self._expand_landmarks(data, kernel, fit)
-        self.kernel_ = kernel
         self._coef = fit.coef  # for a warm start
-        self.dual_coef_ = self._expansion.coef.T
-        self.intercept_ = self._expansion.intercept
+        self._take(kernel, {})
         self._examine(data, kernel, fit)
         return self
+
+    def has_landmarks(self) -> bool:
+        """Whether a rank, or landmarks, are asked for."""
+        return self.rank is not None or not isinstance(self.landmarks, str)
+
+    def _own_landmarks(self, data: Data) -> Any:
+        """Landmarks as they are given; indices as positions among the samples that take part."""
+        landmarks = self.landmarks
+        if self._encoding is not None and as_frame(landmarks) is not None:
+            return self._encoding(landmarks)
+        kind, given = read_landmarks(landmarks, self._n_given)
+        if kind != "indices":
+            return landmarks
+        position = np.searchsorted(data.kept, given)
+        absent = data.kept[np.minimum(position, len(data) - 1)] != given
+        if absent.any():
+            raise ValueError(
+                f"landmarks has sample {given[absent][0]}, whose weight is zero: it is as absent. "
+                "Leave it out, or give landmarks as rows."
+            )
+        return position
 
     def _low_rank(self, data: Data, kernel: Kernel | None) -> LowRank:
         """Gather what is asked of a low-rank fit, and refuse it here where that is nothing."""
@@ -315,7 +381,7 @@ class KernelMachine(Machine):
         return LowRank(
             values_of(data.X, kernel),
             None if self.rank is None or self.rank == "auto" else checked_rank(self.rank),
-            self.landmarks,
+            self._own_landmarks(data),
             self.certificate,
             self.memory_limit,
             now_and_then(self._log_certificate),

@@ -15,7 +15,9 @@ from resolvent.estimators.base import Data, KernelMachine, Machine
 from resolvent.estimators.classes import as_codes, as_columns, as_decision, class_factors
 from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.intervals import LabelSetMixin
+from resolvent.estimators.offset import numbers_of
 from resolvent.losses import as_loss, is_for_labels
+from resolvent.losses.offset import with_offset
 from resolvent.problem import groups
 from resolvent.problem.sums import apply_link
 
@@ -32,6 +34,16 @@ def _has_probabilities(estimator: Any) -> bool:
 
 class MachineClassifier(ClassifierMixin, Machine):
     """What all classifiers share."""
+
+    def _strategy(self) -> str:
+        """How more than two classes become problems."""
+        return getattr(self, "multi_class", "ovr")
+
+    def _n_problems(self) -> int | None:
+        k = len(self.classes_)
+        if self._couples_columns():
+            return k
+        return 1 if k == 2 else k * (k - 1) // 2 if self._strategy() == "ovo" else k
 
     def _read_classes(self, X: Any, y: Any, sample_weight: Any) -> tuple[Data, np.ndarray]:
         """Validate the arguments of fit; set `classes_`; give each sample's class as a code."""
@@ -109,7 +121,7 @@ class MachineClassifier(ClassifierMixin, Machine):
         -------
         ndarray of shape (n_samples,)
         """
-        codes = as_codes(self.decision_function(X))
+        codes = as_codes(self.decision_function(X))  # which checks that there was a fit
         return self.classes_[codes]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -131,29 +143,126 @@ class MachineClassifier(ClassifierMixin, Machine):
         -------
         float
         """
-        predicted = self.predict(X)
-        check_consistent_length(predicted, y, sample_weight)
-        return float(np.average(predicted == np.reshape(y, predicted.shape), weights=sample_weight))
+        return share_right(self.predict(X), y, sample_weight)
 
 
-class ProbabilityMixin:
-    """Probabilities for the losses that model them, consistent with predict."""
+def share_right(predicted: np.ndarray, y: Any, sample_weight: Any) -> float:
+    """Share of labels that are predicted."""
+    check_consistent_length(predicted, y, sample_weight)
+    return float(np.average(predicted == np.reshape(y, predicted.shape), weights=sample_weight))
+
+
+class AnyLossClassifier(LabelSetMixin, MachineClassifier):
+    """Classifiers with a parameter `loss`: probabilities for the losses that model them."""
+
+    loss: Any
+
+    def _read_offset(self, offset: Any, n: int, m: int) -> np.ndarray:
+        """Validate the offsets of n rows, of which each has m scores."""
+        k = len(self.classes_)
+        if k > 2 and m != k:
+            raise ValueError("offset is for one-vs-rest: multi_class='ovr'.")
+        known = numbers_of(offset)
+        if k > 2 and known.shape != (n, k):
+            raise ValueError(
+                f"offset has shape {known.shape}; with {k} classes it must be ({n}, {k}), one for "
+                "the score of each class."
+            )
+        if m == 2 and known.shape == (n,):  # two scores of a loss that couples classes
+            known = np.column_stack([np.zeros(n), known])
+        return super()._read_offset(known, n, m)
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Data:
+        self._margin_loss(self.loss)
+        self._calibration = None
+        data, codes = self._read_classes(X, y, sample_weight)
+        data.codes = codes
+        if offset is not None:
+            width = self._targets_of(data, data.weight)[0].shape[1]
+            data.offset = self._read_offset(offset, self._n_given, width)[data.kept]
+        return data
+
+    def _targets_of(self, data: Data, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        strategy = getattr(self, "multi_class", "ovr")
+        return self._as_targets(as_loss(self.loss), data.codes, weight, strategy)
+
+    def _columns(self, data: Data, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+        loss, (targets, weights) = as_loss(self.loss), self._targets_of(data, weight)
+        if data.offset is None:
+            return loss, targets, weights
+        return with_offset(loss, targets, weights, data.offset)
+
+    def decision_function(self, X: Any, offset: Any = None) -> np.ndarray:
+        """Scores of the classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; for a precomputed kernel, its values against the training samples.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes, positive for the second.
+        """
+        return self._decide(self._with_offset(self._scores(X), offset))
+
+    def predict(self, X: Any, offset: Any = None) -> np.ndarray:
+        """Classes of samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        codes = as_codes(self.decision_function(X, offset))  # which checks that there was a fit
+        return self.classes_[codes]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
+        """Share of samples whose class is predicted.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
+
+        Returns
+        -------
+        float
+        """
+        return share_right(self.predict(X, offset), y, sample_weight)
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any, offset: Any = None) -> np.ndarray:
         """Probabilities of the classes; one-vs-rest ones are normalised to sum to 1.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        decision = self.decision_function(X)  # type: ignore[attr-defined]
-        loss = as_loss(self.loss)  # type: ignore[attr-defined]
+        decision = self.decision_function(X, offset)
+        loss = as_loss(self.loss)
         both = np.column_stack([-decision, decision]) if decision.ndim == 1 else decision
         if getattr(loss, "couples", "") == "columns":
             odds = both * 0.5 if decision.ndim == 1 else both.copy()
@@ -172,27 +281,29 @@ class ProbabilityMixin:
         return p
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Any, offset: Any = None) -> np.ndarray:
         """Logarithms of the probabilities of the classes.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self.predict_proba(X, offset))
 
 
-class KernelClassifier(LabelSetMixin, ProbabilityMixin, MachineClassifier, KernelMachine):
+class KernelClassifier(AnyLossClassifier, KernelMachine):
     """Kernel classifier with any convex loss of the margin, solved to a certified optimum.
 
-    Minimises ``C sum_i w_i L(y_i, f(x_i)) + |f|^2 / 2`` over functions f with an offset, where L is
-    the loss. With the hinge loss it is the support vector machine, with the logistic loss kernel
+    Minimises ``C sum_i w_i L(y_i, f(x_i)) + |f|^2 / 2`` over functions f with an intercept, where L
+    is the loss. With the hinge loss it is the support vector machine, with the logistic loss kernel
     logistic regression.
 
     Parameters
@@ -202,8 +313,9 @@ class KernelClassifier(LabelSetMixin, ProbabilityMixin, MachineClassifier, Kerne
         also of a class of your own; "multinomial" and "crammer_singer" are losses of all classes
         together, with a score for each.
     kernel : str, Kernel or callable, default="rbf"
-        "rbf", "laplacian", "matern", "poly", "cosine", "linear", "sigmoid", "precomputed", a kernel
-        of :mod:`resolvent.kernels`, or a function ``(A, B) -> matrix`` of any objects.
+        "rbf", "laplacian", "matern", "poly", "cosine", "linear", "sigmoid", "chi2", "tanimoto",
+        "precomputed", a kernel of :mod:`resolvent.kernels`, also one of columns of a data frame by
+        name, or a function ``(A, B) -> matrix`` of any objects.
     C : float, default=1.0
         Weight of the loss against the penalty, 1 / lambda.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -213,7 +325,7 @@ class KernelClassifier(LabelSetMixin, ProbabilityMixin, MachineClassifier, Kerne
     coef0 : float, default=0.0
         Independent term of the polynomial kernel.
     fit_intercept : bool, default=True
-        Whether to add an unpenalised offset.
+        Whether to add an intercept, which is not penalised.
     class_weight : dict, "balanced" or None, default=None
         Factors of C for the classes.
     multi_class : {"ovr", "ovo"}, default="ovr"
@@ -260,7 +372,7 @@ class KernelClassifier(LabelSetMixin, ProbabilityMixin, MachineClassifier, Kerne
     dual_coef_ : ndarray of shape (n_problems, n_support)
         Their coefficients.
     intercept_ : ndarray of shape (n_problems,)
-        Offsets.
+        Intercepts.
     kernel_ : Kernel or None
         The kernel with its parameters; None if precomputed.
     dual_gap_ : float or ndarray of shape (n_problems,)
@@ -352,7 +464,9 @@ class KernelClassifier(LabelSetMixin, ProbabilityMixin, MachineClassifier, Kerne
         self.verbose = verbose
 
     @fit_method
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelClassifier:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+    ) -> KernelClassifier:
         """Fit the classifier.
 
         Parameters
@@ -363,20 +477,12 @@ class KernelClassifier(LabelSetMixin, ProbabilityMixin, MachineClassifier, Kerne
             Labels.
         sample_weight : array-like of shape (n_samples,), optional
             Weights; 2 is the sample given twice, 0 the sample absent.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores, such as the logarithm of an exposure; not the intercept,
+            which is the same for all samples.
 
         Returns
         -------
         KernelClassifier
         """
-        return self._fit_data(self._read(X, y, sample_weight))
-
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Data:
-        self._margin_loss(self.loss)
-        self._calibration = None
-        data, codes = self._read_classes(X, y, sample_weight)
-        data.codes = codes
-        return data
-
-    def _columns(self, data: Data, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
-        loss = as_loss(self.loss)
-        return loss, *self._as_targets(loss, data.codes, weight, self.multi_class)
+        return self._fit_data(self._read(X, y, sample_weight, offset))

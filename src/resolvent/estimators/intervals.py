@@ -9,11 +9,12 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from resolvent.conformal import Calibration, checked_coverage, holding, label_sets, misses
+from resolvent.estimators.offset import WithOffset
 
 __all__ = ["IntervalMixin", "LabelSetMixin"]
 
 
-class Calibrated:
+class Calibrated(WithOffset):
     """Models that can be calibrated on rows that they have not seen."""
 
     _calibration: Calibration | None = None
@@ -26,7 +27,7 @@ class Calibrated:
         """Validate the targets of calibration rows."""
         raise NotImplementedError
 
-    def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def calibrate(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Any:
         """Calibrate on rows that the model was not fitted to, in place of any calibration before.
 
         Intervals and sets then hold what is true with the probability asked for, whatever the
@@ -40,6 +41,8 @@ class Calibrated:
             What is true of them.
         sample_weight : array-like of shape (n_samples,), optional
             Weights; 2 is the sample given twice, 0 the sample absent.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
 
         Returns
         -------
@@ -49,6 +52,7 @@ class Calibrated:
         check_is_fitted(self)
         scores, truth = self._scores(X), self._read_truth(y)  # type: ignore[attr-defined]
         check_consistent_length(scores, truth, sample_weight)
+        scores = self._with_offset(scores, offset)
         weight = np.ones(len(truth))
         if sample_weight is not None:
             weight = self._read_weight(sample_weight, truth)  # type: ignore[attr-defined]
@@ -67,14 +71,15 @@ class Calibrated:
             )
         return self._calibration
 
-    def _scores_of_models(self, X: Any) -> list[np.ndarray]:
+    def _scores_of_models(self, X: Any, offset: Any) -> list[np.ndarray]:
         """Scores (n, m) of new rows by each model that calibration was of."""
         models = self._calibrated().models
         if models is None:
-            return [self._scores(X)]  # type: ignore[attr-defined]
+            return [self._with_offset(self._scores(X), offset)]  # type: ignore[attr-defined]
         scores = models(self._read_new(X))  # type: ignore[attr-defined]
         m = self._n_scores()
-        return [scores[:, k : k + m] for k in range(0, scores.shape[1], m)]
+        columns = [scores[:, k : k + m] for k in range(0, scores.shape[1], m)]
+        return [self._with_offset(part, offset) for part in columns]
 
     def _n_scores(self) -> int:
         return len(np.atleast_1d(self.intercept_))  # type: ignore[attr-defined]
@@ -102,7 +107,7 @@ class IntervalMixin(Calibrated):
     def _miss(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         return misses(self._band(scores), y)
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+    def predict_interval(self, X: Any, coverage: float = 0.9, offset: Any = None) -> np.ndarray:
         """Intervals that hold the target with a probability that is asked for.
 
         Calibrated on rows of their own (`calibrate`), they hold a new target with probability
@@ -117,6 +122,8 @@ class IntervalMixin(Calibrated):
             Samples; for a precomputed kernel, its values against the training samples.
         coverage : float, default=0.9
             Strictly between 0 and 1; any, at any time.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
 
         Returns
         -------
@@ -125,8 +132,12 @@ class IntervalMixin(Calibrated):
             infinite where there are too few rows for it.
         """
         coverage, calibration = checked_coverage(coverage), self._calibrated()
-        bands = [self._band(scores) for scores in self._scores_of_models(X)]
-        centre = self._centre(self._scores(X))  # type: ignore[attr-defined]
+        of_models = self._scores_of_models(X, offset)
+        bands = [self._band(scores) for scores in of_models]
+        scores = of_models[0]
+        if calibration.models is not None:
+            scores = self._with_offset(self._scores(X), offset)  # type: ignore[attr-defined]
+        centre = self._centre(scores)
         return holding(calibration.interval(bands, coverage), centre)
 
 
@@ -155,7 +166,7 @@ class LabelSetMixin(Calibrated):
     def _miss(self, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
         return np.take_along_axis(self._strangeness(scores), codes[:, None], axis=1)[:, 0]
 
-    def predict_set(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+    def predict_set(self, X: Any, coverage: float = 0.9, offset: Any = None) -> np.ndarray:
         """Labels, in sets that hold the true one with a probability that is asked for.
 
         The guarantees are those of `predict_interval` of regressors: `coverage` at least after
@@ -168,6 +179,8 @@ class LabelSetMixin(Calibrated):
             Samples; for a precomputed kernel, its values against the training samples.
         coverage : float, default=0.9
             Strictly between 0 and 1; any, at any time.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
 
         Returns
         -------
@@ -175,9 +188,10 @@ class LabelSetMixin(Calibrated):
             Which of `classes_` are in the set of each sample; that of `predict` always is.
         """
         coverage, calibration = checked_coverage(coverage), self._calibrated()
-        strange = [self._strangeness(scores) for scores in self._scores_of_models(X)]
+        strange = [self._strangeness(scores) for scores in self._scores_of_models(X, offset)]
         fold, weight = calibration.fold, calibration.weight
         inside = label_sets(calibration.scores, fold, weight, strange.__getitem__, coverage)
-        predicted = self._strangeness(self._scores(X)).argmin(axis=1)  # type: ignore[attr-defined]
+        scores = self._with_offset(self._scores(X), offset)  # type: ignore[attr-defined]
+        predicted = self._strangeness(scores).argmin(axis=1)
         inside[np.arange(len(inside)), predicted] = True
         return inside

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from resolvent.estimators.base import Data, Machine, checked_C
-from resolvent.estimators.classifier import MachineClassifier, ProbabilityMixin
+from resolvent.estimators.classifier import AnyLossClassifier
 from resolvent.estimators.expansion import linear_scores, split_bias
 from resolvent.estimators.fit_method import fit_method
-from resolvent.estimators.intervals import LabelSetMixin
 from resolvent.estimators.regressor import AnyLossRegressor
 from resolvent.fitting import Fit
-from resolvent.kernels import Linear
-from resolvent.losses import as_loss
+from resolvent.kernels import Kernel, Linear
 
 
 class LinearMachine(Machine):
@@ -37,14 +35,21 @@ class LinearMachine(Machine):
         self.coef_ = np.ascontiguousarray(weights)
         return fit
 
+    def _give(self) -> dict[str, np.ndarray]:
+        intercept = np.atleast_1d(np.asarray(self.intercept_, dtype=float))
+        return {"coef": np.atleast_2d(self.coef_), "intercept": intercept}
+
+    def _take(self, kernel: Kernel | None, arrays: dict[str, np.ndarray]) -> None:
+        self.coef_, self.intercept_ = arrays["coef"], arrays["intercept"]
+
     def _scores(self, X: Any) -> np.ndarray:
         return linear_scores(self._read_new(X), self.coef_, self.intercept_)
 
 
-class LinearClassifier(LabelSetMixin, ProbabilityMixin, MachineClassifier, LinearMachine):
+class LinearClassifier(AnyLossClassifier, LinearMachine):
     """Linear classifier with any convex loss of the margin, solved to a certified optimum.
 
-    Minimises ``C sum_i w_i L(y_i, x_i'w + b) + |w|^2 / 2``; the offset b is not penalised. The
+    Minimises ``C sum_i w_i L(y_i, x_i'w + b) + |w|^2 / 2``; the intercept b is not penalised. The
     kernel matrix is never formed: memory and time grow with the number of nonzeros of X.
 
     Parameters
@@ -54,7 +59,7 @@ class LinearClassifier(LabelSetMixin, ProbabilityMixin, MachineClassifier, Linea
     C : float, default=1.0
         Weight of the loss against the penalty, 1 / lambda.
     fit_intercept : bool, default=True
-        Whether to add an unpenalised offset.
+        Whether to add an intercept, which is not penalised.
     class_weight : dict, "balanced" or None, default=None
         Factors of C for the classes.
     solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
@@ -66,7 +71,7 @@ class LinearClassifier(LabelSetMixin, ProbabilityMixin, MachineClassifier, Linea
     time_limit : float or None, default=None
         Seconds after which the best model so far is kept.
     warm_start : bool, default=False
-        Whether to start from the last solution.
+        Whether to start from the last solution, also after a time limit or Ctrl-C.
     random_state : int, RandomState or None, default=None
         Seed of the order of updates; None is a fixed seed.
     verbose : int, default=0
@@ -80,7 +85,7 @@ class LinearClassifier(LabelSetMixin, ProbabilityMixin, MachineClassifier, Linea
         Weights; one row for two classes, otherwise one-vs-rest. A loss of all classes together has
         a row for each class.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Offsets.
+        Intercepts.
     dual_gap_, objective_, n_iter_ : float, float and int, or arrays of one for each class
         Certificate, value of the objective and number of iterations.
     status_ : Status
@@ -131,7 +136,9 @@ class LinearClassifier(LabelSetMixin, ProbabilityMixin, MachineClassifier, Linea
         self.verbose = verbose
 
     @fit_method
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearClassifier:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+    ) -> LinearClassifier:
         """Fit the classifier.
 
         Parameters
@@ -142,23 +149,15 @@ class LinearClassifier(LabelSetMixin, ProbabilityMixin, MachineClassifier, Linea
             Labels.
         sample_weight : array-like of shape (n_samples,), optional
             Weights; 2 is the sample given twice, 0 the sample absent.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores, such as the logarithm of an exposure; not the intercept,
+            which is the same for all samples.
 
         Returns
         -------
         LinearClassifier
         """
-        return self._fit_data(self._read(X, y, sample_weight))
-
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Data:
-        self._margin_loss(self.loss)
-        self._calibration = None
-        data, codes = self._read_classes(X, y, sample_weight)
-        data.codes = codes
-        return data
-
-    def _columns(self, data: Data, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
-        loss = as_loss(self.loss)
-        return loss, *self._as_targets(loss, data.codes, weight, "ovr")
+        return self._fit_data(self._read(X, y, sample_weight, offset))
 
     def _fit_data(self, data: Data) -> LinearClassifier:
         self._fit_weights(data, *self._columns(data, data.weight), **self._settings())
@@ -168,7 +167,7 @@ class LinearClassifier(LabelSetMixin, ProbabilityMixin, MachineClassifier, Linea
 class LinearRegressor(AnyLossRegressor, LinearMachine):
     """Linear regressor with any convex loss, solved to a certified optimum.
 
-    Minimises ``C sum_i w_i L(y_i, x_i'w + b) + |w|^2 / 2``; the offset b is not penalised. The
+    Minimises ``C sum_i w_i L(y_i, x_i'w + b) + |w|^2 / 2``; the intercept b is not penalised. The
     kernel matrix is never formed: memory and time grow with the number of nonzeros of X.
 
     Parameters
@@ -178,7 +177,7 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
     C : float, default=1.0
         Weight of the loss against the penalty, 1 / lambda.
     fit_intercept : bool, default=True
-        Whether to add an unpenalised offset.
+        Whether to add an intercept, which is not penalised.
     normalize_y : bool, default=True
         Whether C and the parameters of the loss are in units of the target's spread, so that a
         model of ``a y + b`` is that of y times a plus b; False is in those of the data.
@@ -191,7 +190,7 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
     time_limit : float or None, default=None
         Seconds after which the best model so far is kept.
     warm_start : bool, default=False
-        Whether to start from the last solution.
+        Whether to start from the last solution, also after a time limit or Ctrl-C.
     random_state : int, RandomState or None, default=None
         Seed of the order of updates; None is a fixed seed.
     verbose : int, default=0
@@ -202,7 +201,7 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
         Weights.
     intercept_ : float or ndarray of shape (n_targets,)
-        Offset.
+        Intercept.
     dual_gap_, objective_, n_iter_ : float, float and int, or arrays of one for each target
         Certificate, value of the objective and number of iterations.
     status_ : Status
@@ -254,7 +253,7 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
         self.verbose = verbose
 
     @fit_method
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegressor:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> LinearRegressor:
         """Fit the regressor.
 
         Parameters
@@ -265,16 +264,23 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
             Weights; 2 is the sample given twice, 0 the sample absent.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores, such as the logarithm of an exposure; not the intercept,
+            which is the same for all samples.
 
         Returns
         -------
         LinearRegressor
         """
-        return self._fit_data(self._read(X, y, sample_weight))
+        return self._fit_data(self._read(X, y, sample_weight, offset))
 
     def _fit_data(self, data: Data) -> LinearRegressor:
         fit = self._fit_weights(data, *self._columns(data, data.weight), **self._settings())
-        if self._vector:
-            self.coef_, self.intercept_ = self.coef_[0], self.intercept_[0].item()
+        self._take(Linear(), self._give())
         self._examine(data, Linear(), fit)
         return self
+
+    def _take(self, kernel: Kernel | None, arrays: dict[str, np.ndarray]) -> None:
+        super()._take(kernel, arrays)
+        if self._vector:
+            self.coef_, self.intercept_ = self.coef_[0], self.intercept_[0].item()

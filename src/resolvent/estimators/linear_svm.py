@@ -16,7 +16,7 @@ from resolvent.estimators.compat import constraints
 from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.linear import LinearMachine
 from resolvent.estimators.regressor import MachineRegressor
-from resolvent.kernels import Linear
+from resolvent.kernels import Kernel, Linear
 from resolvent.losses import LOSSES, as_loss
 
 __all__ = ["LinearSVC", "LinearSVR"]
@@ -85,7 +85,7 @@ class LinearSVC(SparseCoefMixin, MachineClassifier, LinearSupportVectorMachine):
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Offsets.
+        Intercepts.
     dual_gap_, objective_, status_, solver_, n_iter_, history_, fit_time_
         As in :class:`resolvent.LinearClassifier`.
 
@@ -183,6 +183,12 @@ class LinearSVC(SparseCoefMixin, MachineClassifier, LinearSupportVectorMachine):
             self.coef_ = np.diff(self.coef_, axis=0)
             self.intercept_ = np.diff(self.intercept_)
 
+    def _couples_columns(self) -> bool:
+        return self.multi_class == "crammer_singer"
+
+    def _n_problems(self) -> int | None:
+        return 1 if len(self.classes_) == 2 else super()._n_problems()
+
 
 class LinearSVR(MachineRegressor, LinearSupportVectorMachine):
     """Linear support vector regression, as scikit-learn's, with a certificate.
@@ -219,7 +225,7 @@ class LinearSVR(MachineRegressor, LinearSupportVectorMachine):
     coef_ : ndarray of shape (n_features,)
         Weights.
     intercept_ : ndarray of shape (1,)
-        Offset.
+        Intercept.
     dual_gap_, objective_, status_, solver_, n_iter_, history_, fit_time_
         As in :class:`resolvent.LinearRegressor`.
 
@@ -284,5 +290,9 @@ class LinearSVR(MachineRegressor, LinearSupportVectorMachine):
         loss = self._target_loss(LOSSES[self.loss](self.epsilon))
         data = self._read_targets(X, y, sample_weight, multi_output=False)
         self._fit_weights(data, loss, data.y, data.weight[:, None], **self._penalised())
-        self.coef_ = self.coef_[0]
+        self._take(None, self._give())
         return self
+
+    def _take(self, kernel: Kernel | None, arrays: dict[str, np.ndarray]) -> None:
+        super()._take(kernel, arrays)
+        self.coef_ = self.coef_[0]

@@ -15,7 +15,8 @@ from resolvent.estimators._libsvm import (
     SupportVectorMachine,
     formed_if_small,
 )
-from resolvent.estimators._nu import Margin, NuProblem, Search, Tube
+from resolvent.estimators._nu import Margin, NuProblem, Tube
+from resolvent.estimators._nu_search import Search
 from resolvent.estimators.base import Data
 from resolvent.estimators.compat import FitProgress, constraints
 from resolvent.estimators.fit_method import fit_method

@@ -15,6 +15,8 @@ from resolvent.estimators.fit_method import fit_method
 from resolvent.kernels.base import is_number
 from resolvent.losses import LOSSES
 
+ROUNDED = 1e-12  # of the offset: a decision that is zero to rounding
+
 __all__ = ["OneClassSVM"]
 
 
@@ -136,6 +138,9 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
     def decision_function(self, X: Any) -> np.ndarray:
         """Signed distance to the boundary, positive inside.
 
+        What is zero to rounding is zero, as of support vectors on the boundary: so they are inside
+        whichever samples they are scored with.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -145,7 +150,9 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         -------
         ndarray of shape (n_samples,)
         """
-        return self._scores(X)[:, 0]
+        decision = self._scores(X)[:, 0]
+        decision[np.abs(decision) <= ROUNDED * abs(self.intercept_[0])] = 0.0
+        return decision
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Scores without the offset.

@@ -40,7 +40,7 @@ class KernelQuantileRegressor(IntervalMixin, MachineRegressor, KernelMachine):
     coef0 : float, default=0.0
         Independent term of the polynomial kernel.
     fit_intercept : bool, default=True
-        Whether to add an unpenalised offset.
+        Whether to add an intercept, which is not penalised.
     normalize_y : bool, default=True
         Whether C and the parameters of the loss are in units of the target's spread, so that a
         model of ``a y + b`` is that of y times a plus b; False is in those of the data.
@@ -51,13 +51,25 @@ class KernelQuantileRegressor(IntervalMixin, MachineRegressor, KernelMachine):
     max_iter : int or None, default=None
         Largest number of iterations; None is the solver's default.
     time_limit : float or None, default=None
-        Seconds, for all quantiles together, after which the best model so far is kept.
+        Seconds after which the best model so far is kept.
     memory_limit : int or str, default="auto"
-        Bytes, or a string like "2GB", for rows of the kernel matrix, or features.
-    rank, landmarks, certificate
-        Of a low-rank fit, as in :class:`resolvent.KernelRegressor`.
+        Bytes, or a string like "2GB", for rows of the kernel matrix, or features; "auto" is a
+        quarter of what is free.
+    rank : int, "auto" or None, default=None
+        Number of landmarks of a low-rank fit: the function is sought among those that they span,
+        and `dual_gap_` says how far it is from the optimum over all functions. "auto" takes as many
+        as `tol` of that gap needs, or all samples, by the exact solver, where that is estimated to
+        cost less. None fits exactly.
+    landmarks : {"rpcholesky", "uniform"}, indices or rows, default="rpcholesky"
+        How landmarks are chosen (see :func:`resolvent.gram`), or themselves; then `rank` is their
+        number.
+    certificate : {"auto", "exact", "sampled", "subspace"}, default="auto"
+        How `dual_gap_` of a low-rank fit is found: from all pairs of support vectors, from a
+        sample of them (then it holds with probability 0.999), or "subspace": not at all, and
+        `dual_gap_` is that of the low-rank problem. "auto" samples where all pairs would take
+        several times as long as the features.
     warm_start : bool, default=False
-        Whether to start from the last solution.
+        Whether to start from the last solution, also after a time limit or Ctrl-C.
     random_state : int, RandomState or None, default=None
         Seed of the order of updates; None is a fixed seed.
     verbose : int, default=0
@@ -145,7 +157,9 @@ class KernelQuantileRegressor(IntervalMixin, MachineRegressor, KernelMachine):
         return [KINDS[self.kind](float(tau)) for tau in taus]
 
     @fit_method
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelQuantileRegressor:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+    ) -> KernelQuantileRegressor:
         """Fit the quantiles.
 
         Parameters
@@ -156,23 +170,30 @@ class KernelQuantileRegressor(IntervalMixin, MachineRegressor, KernelMachine):
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
             Weights; 2 is the sample given twice, 0 the sample absent.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores, such as the logarithm of an exposure; not the intercept,
+            which is the same for all samples.
 
         Returns
         -------
         KernelQuantileRegressor
         """
-        return self._fit_data(self._read(X, y, sample_weight))
+        return self._fit_data(self._read(X, y, sample_weight, offset))
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Data:
+    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Data:
         losses = self._losses()
         data = self._read_targets(X, y, sample_weight, multi_output=False)
-        self.target_unit_ = self._units(losses, data.y, data.weight)[0]
+        if offset is not None:
+            data.offset = self._read_offset(offset, self._n_given, len(losses))[data.kept]
+        self.target_unit_ = self._units(self._without_offset(losses, data, data.weight))[0]
         self._calibration = None
         return data
 
     def _columns(self, data: Data, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
-        losses, weights = self._in_target_units(self._losses(), data.y, weight)
-        return losses, np.broadcast_to(data.y, weights.shape), weights
+        return self._problems(self._losses(), data, weight)
+
+    def _n_problems(self) -> int | None:
+        return len(self._losses())
 
     def _band(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return scores.min(axis=1), scores.max(axis=1)
@@ -181,26 +202,28 @@ class KernelQuantileRegressor(IntervalMixin, MachineRegressor, KernelMachine):
         taus = np.sort(np.atleast_1d(np.asarray(self.quantile, dtype=float)))
         return np.sort(scores, axis=1)[:, np.abs(taus - 0.5).argmin()]
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, offset: Any = None) -> np.ndarray:
         """Quantiles for samples.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples; for a precomputed kernel, its values against the training samples.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_quantiles)
             In the order of `quantile`; larger quantiles are never below smaller ones.
         """
-        scores = self._scores(X)
+        scores = self._with_offset(self._scores(X), offset)
         if isinstance(self.quantile, Real):
             return scores[:, 0]
         ranks = np.argsort(np.argsort(np.asarray(self.quantile), kind="stable"))
         return np.sort(scores, axis=1)[:, ranks]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
         """Minus the mean loss (pinball, or that of expectiles), averaged over the quantiles.
 
         Parameters
@@ -211,6 +234,8 @@ class KernelQuantileRegressor(IntervalMixin, MachineRegressor, KernelMachine):
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
             Weights.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
 
         Returns
         -------
@@ -218,7 +243,7 @@ class KernelQuantileRegressor(IntervalMixin, MachineRegressor, KernelMachine):
             Larger is better; 0 is perfect.
         """
         y = column_or_1d(y, dtype=float)[:, None]
-        residuals = y - self.predict(X).reshape(len(y), -1)
+        residuals = y - self.predict(X, offset).reshape(len(y), -1)
         taus = np.atleast_1d(np.asarray(self.quantile, dtype=float))
         slopes = np.where(residuals > 0, taus, 1 - taus)
         size = np.abs(residuals) if self.kind == "quantile" else 0.5 * residuals**2

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import column_or_1d
 
 from resolvent.estimators.base import Data, KernelMachine, Machine
@@ -15,6 +16,7 @@ from resolvent.estimators.intervals import IntervalMixin
 from resolvent.fitting import Fit
 from resolvent.kernels import Kernel
 from resolvent.losses import as_loss, is_for_labels
+from resolvent.losses.offset import with_offset
 from resolvent.losses.units import has_link, in_units, unit_of
 from resolvent.problem import check_sample_weight
 from resolvent.problem.sums import apply_link
@@ -39,33 +41,47 @@ class MachineRegressor(RegressorMixin, Machine):
         if is_for_labels(found):
             raise ValueError(
                 f"loss={loss!r} is a loss for classification; use 'squared', 'absolute', 'huber', "
-                "'pinball', 'epsilon_insensitive', 'poisson' or another one, or a classifier."
+                "'pinball', 'epsilon_insensitive', 'poisson', 'gamma' or another one, or a "
+                "classifier."
             )
         self._loss = found
         return found
 
-    def _in_target_units(
-        self, losses: list[Any], y: np.ndarray, weight: np.ndarray
-    ) -> tuple[list[Any], np.ndarray]:
-        """Losses and weights (n, m) of problems whose C and loss are in units of the target.
+    def _problems(
+        self, losses: list[Any], data: Data, weight: np.ndarray
+    ) -> tuple[list[Any], np.ndarray, np.ndarray]:
+        """Losses, targets (n, m) and weights (n, m) of problems, one for each column of targets.
 
-        One loss for each column of targets. The unit is learned from the samples with a weight.
+        Offsets of the scores are in them, and C and the loss are in units of the target, which are
+        learned from the samples with a weight.
         """
-        units = self._units(losses, y, weight)
-        scaled = [in_units(*pair) for pair in zip(losses, units, strict=True)]
-        factors = np.array([factor for _, factor in scaled])
-        return [loss for loss, _ in scaled], weight[:, None] * factors
+        parts = self._without_offset(losses, data, weight)
+        scaled = [
+            in_units(part[0], unit) for part, unit in zip(parts, self._units(parts), strict=True)
+        ]
+        weights = [part[2] * factor for part, (_, factor) in zip(parts, scaled, strict=True)]
+        targets = np.column_stack([part[1] for part in parts])
+        return [loss for loss, _ in scaled], targets, np.column_stack(weights)
 
-    def _units(self, losses: list[Any], y: np.ndarray, weight: np.ndarray) -> list[float]:
+    def _n_problems(self) -> int | None:
+        return 1 if self._vector else None
+
+    def _without_offset(self, losses: list[Any], data: Data, weight: np.ndarray) -> list[Any]:
+        """Loss, targets and weights of each column, with offsets in them if there are any."""
+        columns = np.broadcast_to(data.y, (len(data), len(losses))).T
+        if data.offset is None:
+            return [(loss, y, weight) for loss, y in zip(losses, columns, strict=True)]
+        offsets = data.offset.T
+        return [
+            with_offset(loss, y, weight, known)
+            for loss, y, known in zip(losses, columns, offsets, strict=True)
+        ]
+
+    def _units(self, parts: list[Any]) -> list[float]:
         """Find the unit of each column of targets; 1 if it is that of the data."""
         if not self.normalize_y:
-            return [1.0] * len(losses)
-        inside = weight > 0.0
-        columns = np.broadcast_to(y, (len(y), len(losses)))[inside].T
-        return [
-            unit_of(loss, column, weight[inside])
-            for loss, column in zip(losses, columns, strict=True)
-        ]
+            return [1.0] * len(parts)
+        return [unit_of(loss, y.real[w > 0.0], w[w > 0.0]) for loss, y, w in parts]
 
     def _examine(self, data: Data, kernel: Kernel | None, fit: Fit) -> None:
         if not has_link(getattr(self, "_loss", None)):
@@ -95,11 +111,51 @@ class AnyLossRegressor(IntervalMixin, MachineRegressor):
 
     loss: Any
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> Data:
+    def predict(self, X: Any, offset: Any = None) -> np.ndarray:
+        """Predictions for samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples; for a precomputed kernel, its values against the training samples.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+        """
+        predicted = self._linked(self._with_offset(self._scores(X), offset))
+        return predicted[:, 0] if self._vector else predicted
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
+        """R2 of predictions.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
+
+        Returns
+        -------
+        float
+        """
+        return float(r2_score(y, self.predict(X, offset), sample_weight=sample_weight))
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Data:
         self._target_loss(self.loss)
         data = self._read_targets(X, y, sample_weight, multi_output=True)
         check_sample_weight(self._loss, data.weight)
-        units = self._units([self._loss] * data.y.shape[1], data.y, data.weight)
+        m = data.y.shape[1]
+        if offset is not None:
+            data.offset = self._read_offset(offset, self._n_given, m)[data.kept]
+        units = self._units(self._without_offset([self._loss] * m, data, data.weight))
         self.target_unit_ = units[0] if self._vector else np.array(units)
         self._calibration = None
         return data
@@ -112,9 +168,9 @@ class AnyLossRegressor(IntervalMixin, MachineRegressor):
         return self._linked(scores)[:, 0]
 
     def _columns(self, data: Data, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
-        losses, weights = self._in_target_units([self._loss] * data.y.shape[1], data.y, weight)
+        losses, *columns = self._problems([self._loss] * data.y.shape[1], data, weight)
         together = all(loss == losses[0] for loss in losses)
-        return losses[0] if together else losses, data.y, weights
+        return losses[0] if together else losses, columns[0], columns[1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -128,8 +184,8 @@ class AnyLossRegressor(IntervalMixin, MachineRegressor):
 class KernelRegressor(AnyLossRegressor, KernelMachine):
     """Kernel regressor with any convex loss, solved to a certified optimum.
 
-    Minimises ``C sum_i w_i L(y_i, f(x_i)) + |f|^2 / 2`` over functions f with an offset, where L is
-    the loss: squared (kernel ridge regression), absolute, Huber, pinball (quantiles), epsilon-
+    Minimises ``C sum_i w_i L(y_i, f(x_i)) + |f|^2 / 2`` over functions f with an intercept, where L
+    is the loss: squared (kernel ridge regression), absolute, Huber, pinball (quantiles), epsilon-
     insensitive (support vector regression), Poisson and others.
 
     Parameters
@@ -138,8 +194,9 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
         A name in :data:`resolvent.losses.LOSSES`, or an instance such as ``Huber(delta=0.5)``, also
         of a class of your own.
     kernel : str, Kernel or callable, default="rbf"
-        "rbf", "laplacian", "matern", "poly", "cosine", "linear", "sigmoid", "precomputed", a kernel
-        of :mod:`resolvent.kernels`, or a function ``(A, B) -> matrix`` of any objects.
+        "rbf", "laplacian", "matern", "poly", "cosine", "linear", "sigmoid", "chi2", "tanimoto",
+        "precomputed", a kernel of :mod:`resolvent.kernels`, also one of columns of a data frame by
+        name, or a function ``(A, B) -> matrix`` of any objects.
     C : float, default=1.0
         Weight of the loss against the penalty, 1 / lambda.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -149,7 +206,7 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
     coef0 : float, default=0.0
         Independent term of the polynomial kernel.
     fit_intercept : bool, default=True
-        Whether to add an unpenalised offset.
+        Whether to add an intercept, which is not penalised.
     normalize_y : bool, default=True
         Whether C and the parameters of the loss are in units of the target's spread, so that a
         model of ``a y + b`` is that of y times a plus b; False is in those of the data.
@@ -191,7 +248,7 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
     dual_coef_ : ndarray of shape (n_targets, n_support)
         Their coefficients.
     intercept_ : ndarray of shape (n_targets,)
-        Offsets.
+        Intercepts.
     kernel_ : Kernel or None
         The kernel with its parameters; None if precomputed.
     dual_gap_ : float or ndarray of shape (n_targets,)
@@ -279,7 +336,7 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
         self.verbose = verbose
 
     @fit_method
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> KernelRegressor:
         """Fit the regressor.
 
         Parameters
@@ -290,17 +347,20 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
             Weights; 2 is the sample given twice, 0 the sample absent.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores, such as the logarithm of an exposure; not the intercept,
+            which is the same for all samples.
 
         Returns
         -------
         KernelRegressor
         """
-        return self._fit_data(self._read(X, y, sample_weight))
+        return self._fit_data(self._read(X, y, sample_weight, offset))
 
 
 def positive_targets(loss: Any) -> bool:
     """Whether a loss takes targets that are not negative only; False for what is not a loss."""
     try:
-        return getattr(as_loss(loss), "targets", "real") == "nonnegative"
+        return getattr(as_loss(loss), "targets", "real") in ("nonnegative", "positive")
     except (TypeError, ValueError):
         return False

@@ -133,9 +133,18 @@ class KernelRidge(MachineRegressor):
         self._expand(data, kernel, fit)
         everything = np.zeros((self._n_given, targets))
         everything[data.kept] = fit.coef
-        self.dual_coef_ = everything[:, 0] if self._vector else everything
-        self.intercept_ = fit.intercept[0].item() if self._vector else fit.intercept
+        self._take(kernel, {"coef": everything})
         return self
+
+    def _give(self) -> dict[str, np.ndarray]:
+        return super()._give() | {"coef": self.dual_coef_.reshape(self._n_given, -1)}
+
+    def _take(self, kernel: Kernel | None, arrays: dict[str, np.ndarray]) -> None:
+        coef, intercept = arrays["coef"], self._expansion.intercept
+        if not np.array_equal(self.support_, np.flatnonzero(coef.any(axis=1))):
+            raise ValueError("'support' is not where 'coef' is not zero.")
+        self.dual_coef_ = coef[:, 0] if self._vector else coef
+        self.intercept_ = intercept[0].item() if self._vector else intercept
 
     def _make_kernel(self, data: Data) -> Kernel | None:
         if not self._takes_objects() or isinstance(self.kernel, Kernel):

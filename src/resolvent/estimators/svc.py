@@ -21,6 +21,7 @@ from resolvent.estimators.compat import PROBABILITY_IS_DEPRECATED, deprecated_pr
 from resolvent.estimators.expansion import take_rows
 from resolvent.fitting import Fit
 from resolvent.grams import Gram, as_gram
+from resolvent.kernels import Kernel
 
 FOLD_TOL = 1e-4  # relative duality gap of the fits to parts, of which two numbers are made
 FORMED = 2000  # samples up to which the kernel matrix of a pair of classes is formed for its folds
@@ -65,6 +66,22 @@ class SupportVectorClassifier(MachineClassifier, SupportVectorMachine):
         self._keep_support(data, kernel, fit)
         # LIBSVM's arrangement of support vectors is class by class.
         self._sort_support(codes[np.flatnonzero(fit.coef.any(axis=1))])
+
+    def _strategy(self) -> str:
+        return "ovo"
+
+    def _give(self) -> dict[str, np.ndarray]:
+        arrays = super()._give() | {"class_weight": self.class_weight_}
+        return arrays | ({"probA": self._probA, "probB": self._probB} if len(self._probA) else {})
+
+    def _take(self, kernel: Kernel | None, arrays: dict[str, np.ndarray]) -> None:
+        counts, n = arrays["n_support"], len(self._expansion.coef)
+        if counts.max() > n or counts.sum() != n:
+            raise ValueError("n_support does not add up.")
+        self.class_weight_ = arrays["class_weight"]
+        self._probA, self._probB = (arrays.get(name, np.empty(0)) for name in ("probA", "probB"))
+        self._set_kernel(kernel, (self._n_given, self.n_features_in_))
+        self._arrange_pairs(np.repeat(np.arange(len(counts)), counts))
 
     def _check_pairs(self, data: Data, codes: np.ndarray) -> None:
         """Refuse parameters that the classes have no solution for."""
@@ -118,11 +135,10 @@ class SupportVectorClassifier(MachineClassifier, SupportVectorMachine):
         coef = expansion.coef.T
         if k > 2:
             # Row r of a column holds the coefficient against the r-th of the other classes.
-            coef = np.zeros((k - 1, len(codes)))
+            problem = np.empty((k, k - 1), np.intp)
             for p, (i, j) in enumerate(pairs(k)):
-                first, second = codes == i, codes == j
-                coef[j - 1, first] = expansion.coef[first, p]
-                coef[i, second] = expansion.coef[second, p]
+                problem[i, j - 1] = problem[j, i] = p
+            coef = np.take_along_axis(expansion.coef, problem[codes], axis=1).T
         self.dual_coef_ = self._as_rows(coef)
 
     def _decide(self, scores: np.ndarray) -> np.ndarray:

@@ -79,7 +79,7 @@ class SVC(SupportVectorClassifier):
     dual_coef_ : ndarray or sparse matrix of shape (n_classes - 1, n_support)
         Coefficients, in LIBSVM's arrangement; sparse if the support vectors are.
     intercept_ : ndarray of shape (n_classes * (n_classes - 1) / 2,)
-        Offsets.
+        Intercepts.
     coef_ : ndarray or sparse matrix of shape (n_classes * (n_classes - 1) / 2, n_features)
         Weights, for the linear kernel.
     probA_, probB_ : ndarray of shape (n_classes * (n_classes - 1) / 2,)
@@ -213,7 +213,7 @@ class SVR(MachineRegressor, SupportVectorMachine):
     dual_coef_ : ndarray of shape (1, n_support)
         Coefficients.
     intercept_ : ndarray of shape (1,)
-        Offset.
+        Intercept.
     coef_ : ndarray of shape (1, n_features)
         Weights, for the linear kernel.
     fit_status_ : int

@@ -16,7 +16,8 @@ from resolvent.grams.function import evaluate_once, fits
 from resolvent.grams.memory import parse_memory
 from resolvent.grams.rows import ComputedGram, DenseGram, RowGram, evaluate_now
 from resolvent.grams.values import values_of
-from resolvent.kernels import Linear, Points, make_kernel
+from resolvent.kernels import Kernel, Linear, Points, make_kernel
+from resolvent.kernels.base import read_columns
 
 __all__ = ["ComputedGram", "DenseGram", "Gram", "RowGram", "as_gram", "gram", "parse_memory"]
 
@@ -41,8 +42,8 @@ def gram(
     Parameters
     ----------
     X : array-like or scipy sparse matrix of shape (n, d), or sequence of n objects
-        Data, one sample a row; objects of any kind for a function kernel; the kernel matrix itself
-        for ``kernel="precomputed"``.
+        Data, one sample a row; objects of any kind for a function kernel; a data frame for a kernel
+        of columns by name; the kernel matrix itself for ``kernel="precomputed"``.
     kernel : str, Kernel or callable
         A name in `resolvent.kernels.KERNELS`, "precomputed", a kernel such as ``RBF(gamma=0.5)``,
         or a function ``(A, B) -> matrix``, which is called once, with all samples twice, if K fits
@@ -83,7 +84,11 @@ def gram(
     """
     precomputed = isinstance(kernel, str) and kernel == "precomputed"
     if not precomputed:
-        kernel = make_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0, X=X)
+        names = None
+        if isinstance(kernel, Kernel):
+            X, encoding = read_columns(X, kernel)
+            names = None if encoding is None else encoding.names
+        kernel = make_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0, X=X, names=names)
     if rank is not None or not isinstance(landmarks, str):
         from resolvent.grams.nystroem import nystroem  # here, because it imports Numba
 
@@ -98,7 +103,9 @@ def gram(
     if isinstance(kernel, Linear):
         from resolvent.grams.linear import LinearGram  # here, because it imports Numba
 
-        return LinearGram(X, bias=kernel.bias, dtype=dtype)
+        linear = LinearGram(X, bias=kernel.bias, dtype=dtype)
+        linear.diagonal  # noqa: B018  # which refuses data that overflow
+        return linear
     points = Points(X, dtype, numeric=kernel.numeric)
     if kernel.symmetric and len(points) <= FEW and memory_limit == "auto":  # as estimators ask
         return evaluate_now(points, kernel)

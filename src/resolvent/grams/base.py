@@ -245,8 +245,10 @@ class Gram(ABC):
         """Scores that each offset adds, as columns."""
         return np.ones((self.n, 1))
 
-    def linearised_cost(self, free: int) -> float:
+    def linearised_cost(self, free: int, is_smooth: bool = False) -> float:
         """Multiply-adds of a factorisation for that many coordinates of positive weight.
+
+        If the loss is smooth, the weights are its own curvature.
 
         Infinite where its matrices, three at a time, would take too much memory.
         """

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
-from resolvent._jit import borrowed, compiled, dot, generic, plain, unowned
+from resolvent._jit import any_order, borrowed, compiled, dot, generic, plain, unowned
 
 __all__ = [
     "DenseFeatures",
@@ -16,13 +15,13 @@ __all__ = [
     "add_squares",
     "fill_norms",
     "fill_scores",
-    "inner",
+    "product",
     "scaled_rows",
 ]
 
 
-@numba.njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc"})
-def inner(row: np.ndarray, vector: np.ndarray) -> Any:
+@any_order
+def product(row: np.ndarray, vector: np.ndarray) -> Any:
     """Inner product; that terms may be summed in any order makes it four times as fast."""
     total = 0.0
     for j in range(row.size):
@@ -30,7 +29,7 @@ def inner(row: np.ndarray, vector: np.ndarray) -> Any:
     return total
 
 
-@numba.njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc"})
+@any_order
 def _sparse_inner(data: Any, indices: Any, indptr: Any, vector: np.ndarray, i: int) -> Any:
     """Inner product of a row with a vector; unsigned places need no test for negative ones."""
     total = 0.0
@@ -45,7 +44,7 @@ class DenseFeatures(NamedTuple):
     X: np.ndarray
 
     def dot(self, state: Any, i: int) -> Any:
-        return inner(self.X[i], state)
+        return product(self.X[i], state)
 
     def axpy(self, state: Any, i: int, h: float) -> None:
         row = self.X[i]
@@ -56,7 +55,7 @@ class DenseFeatures(NamedTuple):
         return DenseFeatures(unowned(self.X))
 
     def norm(self, i: int) -> Any:
-        return inner(self.X[i], self.X[i])
+        return product(self.X[i], self.X[i])
 
     def gather(self, coef: Any, state: Any, start: int, stop: int) -> None:
         for i in range(start, stop):
@@ -85,7 +84,7 @@ class SparseFeatures(NamedTuple):
 
     def norm(self, i: int) -> Any:
         row = self.data[self.indptr[i] : self.indptr[i + 1]]
-        return inner(row, row)
+        return product(row, row)
 
     def gather(self, coef: Any, state: Any, start: int, stop: int) -> None:
         for i in range(start, stop):

@@ -115,6 +115,12 @@ def read_landmarks(landmarks: Any, n: int) -> tuple[str, Any]:
             )
         return landmarks, None
     array = landmarks if hasattr(landmarks, "dtype") else _as_array(landmarks)
+    kind = getattr(getattr(array, "dtype", None), "kind", "")
+    if landmarks is None or kind == "b" or getattr(array, "size", 1) == 0:
+        raise ValueError(
+            f"landmarks must be 'rpcholesky' or 'uniform', or indices of samples, or samples as "
+            f"rows; got {'a mask: np.flatnonzero has its indices' if kind == 'b' else landmarks!r}."
+        )
     if getattr(array, "ndim", 0) == 1 and array.dtype.kind in "iu":
         index = np.unique(array)
         if not len(index) or index[0] < 0 or index[-1] >= n:

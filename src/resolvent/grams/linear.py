@@ -15,8 +15,9 @@ from resolvent._threads import run
 from resolvent.grams import features
 from resolvent.grams.base import Chunk, Gram, checked_diagonal, read_only
 from resolvent.grams.features import DenseFeatures, SparseFeatures
+from resolvent.grams.sampled import ROWS, is_worth_sampling, sample_of, solve_by_sample
 from resolvent.grams.systems import EPS, Curvature, Direction, bordered, inverse
-from resolvent.kernels.points import as_dense, as_rows, check_dtype, split
+from resolvent.kernels.rows import as_dense, as_rows, check_dtype, split
 
 __all__ = ["DenseFeatures", "LinearGram", "SparseFeatures"]
 
@@ -24,6 +25,7 @@ PARTS = 4  # into which rows are cut for threads; fixed, so that results do not 
 SAMPLE = 1000  # rows that tell how far the data are from the origin
 FAR = 30.0  # standard deviations of a column, at which its mean takes digits from the rest
 TILE = 1 << 16  # elements of a tile of rows in float64, which fits the second-level cache
+STEEP = 0.5  # weights in units of sigma, below which they are the curvature of a smooth loss
 MAX_COLUMNS = 2000  # a matrix of this size squared, one for each part, takes little memory
 
 
@@ -62,9 +64,12 @@ class LinearGram(Gram):
             self.X = np.ascontiguousarray(np.hstack([rows, constant]) if bias else rows)
             self.panel = DenseFeatures(read_only(self.X))
             self.row_cost = self.X.shape[1]
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:  # type: ignore[override]  # computed when it is asked for
         norms = np.empty(self.n)
         self._run(features.fill_norms, [(self.panel, norms, *p) for p in self._parts(self.n)], 1)
-        self.diagonal = checked_diagonal(norms)
+        return checked_diagonal(norms)
 
     @property
     def factor(self) -> LinearGram:
@@ -80,9 +85,9 @@ class LinearGram(Gram):
             return None
         return read_only(as_dense(self.X).astype(np.float64, copy=False))
 
-    def _parts(self, count: int) -> list[tuple[int, int]]:
+    def _parts(self, count: int, parts: int = PARTS) -> list[tuple[int, int]]:
         """Cut that many rows into parts for threads."""
-        step = max(1, -(-count // PARTS))
+        step = max(1, -(-count // parts))
         return [(start, min(start + step, count)) for start in range(0, count, step)]
 
     def _run(self, function: Callable[..., None], items: list[Any], width: int) -> None:
@@ -141,8 +146,7 @@ class LinearGram(Gram):
 
         The terms of that sum are at most |c| |X_j| |w_j| for column j of X.
         """
-        terms = float(np.linalg.norm(coef)) * float(np.abs(state) @ self._column_norms)
-        return EPS * math.sqrt(self.row_cost) * terms
+        return product_rounding(coef @ coef, state, self.column_squares, self.row_cost)
 
     def score_errors(self, coef: np.ndarray, state: np.ndarray) -> np.ndarray:
         """Errors of sums x_i'w that rounding may make, by the magnitudes of their terms."""
@@ -153,12 +157,13 @@ class LinearGram(Gram):
         return EPS * math.sqrt(self.row_cost) * sizes
 
     @cached_property
-    def _column_norms(self) -> np.ndarray:
+    def column_squares(self) -> np.ndarray:
+        """Sum of the squares of each column of X."""
         if sparse.issparse(self.X):
             squares = self.X.multiply(self.X).sum(axis=0, dtype=np.float64)
         else:
             squares = np.einsum("ij,ij->j", self.X, self.X, dtype=np.float64)
-        return np.sqrt(np.asarray(squares).ravel())
+        return np.asarray(squares).ravel()
 
     def centred(self) -> Gram:
         """Move the origin to the mean of the rows if they are far from it.
@@ -202,6 +207,12 @@ class LinearGram(Gram):
         if curvature.bend is not None:
             return super().linearised(coef, aim, ahead, curvature, balanced)
         shift = 0.0
+        found = None
+        if weight.max() < STEEP * curvature.scale and self._is_sampled(len(free)):
+            found = self._by_sample(free, weight, ahead, aim.sum() if balanced else None)
+        if found is not None:
+            change, scores, shift = found
+            return Direction(aim - coef - weight * (scores + shift), change, scores, shift)
         if self._by_columns(len(free)):
             system = self._squares(free, weight[free])
             system[np.diag_indices_from(system)] += 1.0
@@ -219,6 +230,44 @@ class LinearGram(Gram):
         scores = self.scores(change[None])[0]
         return Direction(aim - coef - weight * (scores + shift), change, scores, shift)
 
+    def _is_sampled(self, free: int) -> bool:
+        return not sparse.issparse(self.X) and is_worth_sampling(free, self.columns)
+
+    def _by_sample(
+        self, free: np.ndarray, weight: np.ndarray, ahead: np.ndarray, total: float | None
+    ) -> tuple[np.ndarray, np.ndarray, float] | None:
+        """Solve for dw and b by conjugate gradients; None where all rows are to be taken."""
+        d, paired = self.columns, total is not None
+        some, share = sample_of(free, weight[free], self.diagonal[free], ROWS * d)
+        system = np.zeros((d + paired, d + paired))
+        system[:d, :d] = self._squares(some, share)
+        system[np.arange(d), np.arange(d)] += 1.0
+        if paired:
+            system[d, :d] = system[:d, d] = share @ self.X[some]
+            system[d, d] = share.sum()
+        parts = self._parts(self.n)
+        sums = np.zeros((len(parts), d + paired))
+
+        def times(x: np.ndarray, scores: np.ndarray) -> np.ndarray:
+            b = x[d] if paired else 0.0
+            sums[:] = 0.0
+            items = [
+                (self.X, x, b, weight, scores, image, *part)
+                for image, part in zip(sums, parts, strict=True)
+            ]
+            self._run(_add_image, items, 2)
+            image: np.ndarray = sums.sum(axis=0)
+            image[:d] += x[:d]
+            return image
+
+        right = ahead if total is None else np.append(ahead, total)
+        found = solve_by_sample(system, times, right, self.n)
+        if found is None:
+            return None
+        x, scores = found
+        b = float(x[d]) if paired else 0.0
+        return x[:d], scores - b, b
+
     def _on_free(
         self, free: np.ndarray, ahead: np.ndarray, weight: np.ndarray, total: float, balanced: bool
     ) -> tuple[np.ndarray, float]:
@@ -231,23 +280,24 @@ class LinearGram(Gram):
         u, below = bordered(solve, right, np.ones(len(free)), 0.0, total)
         return u, -below
 
-    def linearised_cost(self, free: int) -> float:
+    def linearised_cost(self, free: int, is_smooth: bool = False) -> float:
         if not self._by_columns(free):
             return super().linearised_cost(free)
-        return free * self.row_cost**2 / 2.0 + self.columns**3 / 3.0
+        rows = ROWS * self.columns if is_smooth and self._is_sampled(free) else free
+        return rows * self.row_cost**2 / 2.0 + self.columns**3 / 3.0
 
     def _by_columns(self, free: int) -> bool:
         return self.columns < free and self.columns <= MAX_COLUMNS
 
-    def squares(self, weight: np.ndarray) -> np.ndarray:
-        """X'DX, with D the weights, none of them negative."""
+    def squares(self, weight: np.ndarray, parts: int = PARTS) -> np.ndarray:
+        """X'DX, with D the weights, none of them negative; a sum of that many parts."""
         free = np.flatnonzero(weight)
-        return self._squares(free, weight[free])
+        return self._squares(free, weight[free], parts)
 
-    def _squares(self, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    def _squares(self, rows: np.ndarray, weight: np.ndarray, count: int = PARTS) -> np.ndarray:
         """X'DX over some rows."""
         d = self.columns
-        parts = self._parts(len(rows))
+        parts = self._parts(len(rows), count)
         sums = np.zeros((len(parts), d, d))
 
         def add_sparse(total: np.ndarray, start: int, stop: int) -> None:
@@ -268,3 +318,31 @@ class LinearGram(Gram):
         if add is add_sparse:  # what it has is the lower triangle
             result += np.tril(result, -1).T
         return result
+
+
+def product_rounding(square: float, state: np.ndarray, squares: np.ndarray, cost: float) -> float:
+    """Bound the rounding of sum_i c_i x_i'w, by |c|^2, w, squared norms of columns and row cost."""
+    terms = math.sqrt(square) * float(np.abs(state) @ np.sqrt(squares))
+    return EPS * math.sqrt(cost) * terms
+
+
+def _add_image(
+    X: np.ndarray,
+    x: np.ndarray,
+    b: float,
+    weight: np.ndarray,
+    scores: np.ndarray,
+    image: np.ndarray,
+    start: int,
+    stop: int,
+) -> None:
+    """Put X w + b in `scores` and add (X, 1)'D (X w + b), each tile of X read once."""
+    d = X.shape[1]
+    step = max(16, TILE // d)
+    for first in range(start, stop, step):
+        here = slice(first, min(first + step, stop))
+        tile = X[here].astype(np.float64, copy=False)
+        np.matmul(tile, x[:d], out=scores[here])
+        scores[here] += b
+        image[:d] += (weight[here] * scores[here]) @ tile
+    image[d:] += weight[start:stop] @ scores[start:stop]

@@ -19,11 +19,12 @@ from resolvent.grams.linear import LinearGram
 from resolvent.grams.memory import parse_memory
 from resolvent.grams.values import IsOver, Values
 
-__all__ = ["NystroemGram", "nystroem"]
+__all__ = ["NystroemGram", "nystroem", "on_landmarks"]
 
 # Squared pivots that are rounding, in units of k(x, x): ten ulps of the values, and in double
 # precision what is left of sums of thousands of products.
 PIVOT_ULPS, LEAST_PIVOT = 10.0, 1e-12
+RESIDUAL_ULPS = 10.0  # of the square root of an ulp
 BLOCKS = 4  # of columns of L^-T, below whose blocks on the diagonal are zeros that need no product
 
 
@@ -95,6 +96,22 @@ class NystroemGram(LinearGram):
         """Diagonal of E = K - K^, not negative."""
         return np.maximum(self.values.diagonal - self.diagonal, 0.0)
 
+    @property
+    def is_above(self) -> bool:
+        """Whether K^ is seen above K: an entry of E's diagonal is negative, beyond rounding.
+
+        Then K is not positive semidefinite. Pivots of the size of rounding amplify that of the
+        values to its square root.
+        """
+        diagonal = self.values.diagonal
+        slack = self.rounding_of_residuals * np.sqrt(diagonal * diagonal.max())
+        return bool((diagonal - self.diagonal < -slack).any())
+
+    @property
+    def rounding_of_residuals(self) -> float:
+        """Error of quantities of E, in units of the same ones of K, that rounding may make."""
+        return RESIDUAL_ULPS * float(np.sqrt(np.finfo(self.dtype).eps))
+
     def expansion(self, weights: np.ndarray) -> np.ndarray:
         """Coefficients beta = L^-T w of the landmarks: (rank, m) -> (rank, m)."""
         return self.root @ weights
@@ -133,22 +150,20 @@ def nystroem(
     if kind == "rows":
         given = values.given(given)
     if given is not None:
-        if rank is not None and rank != len(given):
-            raise ValueError(
-                f"rank={rank}, but there are {len(given)} landmarks: leave out the rank, or give "
-                "as many landmarks."
-            )
+        check_number(rank, len(given))
         rank = len(given)
     rank = min(checked_rank(rank), values.n)
     check_room(values, rank, memory_limit)
     with one_blas_thread():
         if given is None:
             given = choose_landmarks(values, kind, rank, rng, is_over)
-        return _build(values, given, is_over)
+        return on_landmarks(values, given, is_over)
 
 
-def _build(values: Values, landmarks: Any, is_over: IsOver) -> NystroemGram:
-    """Compute the features of landmarks; those that depend on others up to rounding are left out.
+def on_landmarks(values: Values, landmarks: Any, is_over: IsOver = lambda: False) -> NystroemGram:
+    """Compute the features of landmarks, which are indices or samples that `values` has read.
+
+    Those that depend on others up to rounding are left out.
 
     Where the time is over, features are left at zero: K^ = 0, which is below K too.
     """
@@ -184,8 +199,20 @@ def _fill(values: Values, points: Any, root: np.ndarray, Z: np.ndarray, is_over:
 def checked_rank(rank: Any) -> int:
     """Return the rank as an int, or say what is wrong with it."""
     if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or rank < 1:
-        raise ValueError(f"rank={rank!r} must be a whole number of landmarks, at least 1, or None.")
+        raise ValueError(
+            f"rank={rank!r} must be a whole number of landmarks, at least 1, or None; estimators "
+            "take 'auto' too."
+        )
     return int(rank)
+
+
+def check_number(rank: Any, given: int) -> None:
+    """Refuse a rank that is not the number of landmarks that are given."""
+    if rank is not None and rank != given:
+        raise ValueError(
+            f"rank={rank}, but there are {given} landmarks: leave out the rank, or give as many "
+            "landmarks."
+        )
 
 
 def most_rank(values: Values, memory_limit: Any) -> int:

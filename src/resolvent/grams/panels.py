@@ -5,27 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 
-from resolvent._jit import plain
-from resolvent.grams.features import inner
+from resolvent._jit import inner, plain
+from resolvent.grams.features import product
 
 __all__ = ["add_held_rows", "add_rows_part", "add_scores", "gather", "has_row", "put", "row_of"]
 
 
-@register_jitable
+@inner
 def has_row(held: Any, i: int) -> bool:
     """Whether the row of a coordinate is held."""
     return held.slot[i] >= 0
 
 
-@register_jitable
+@inner
 def row_of(held: Any, i: int) -> Any:
     """Row of a coordinate, which is held."""
     return held.values[held.slot[i]]
 
 
-@register_jitable
+@inner
 def add_held_rows(held: Any, index: Any, coef: np.ndarray, z: np.ndarray) -> None:
     """Add to scores z what coefficients of some coordinates, whose rows are held, make."""
     add_rows_part(held.values, held.slot[index], coef, z, 0, len(z))
@@ -75,4 +74,4 @@ def put(tile: Any, out: Any, where: Any, left: int) -> None:
 def add_scores(tile: Any, coef: np.ndarray, scores: np.ndarray, start: int, column: int) -> None:
     """Add tile @ coef to a column of scores, from the row `start` on, without a copy in float64."""
     for p in range(len(tile)):
-        scores[start + p, column] += inner(tile[p], coef)
+        scores[start + p, column] += product(tile[p], coef)

@@ -16,7 +16,8 @@ from resolvent.grams.cache import RowCache
 from resolvent.grams.chunks import CHUNK, HeldRows, RowChunk, add_product, square
 from resolvent.grams.memory import parse_memory
 from resolvent.kernels import Kernel
-from resolvent.kernels.points import Points, check_dtype, split
+from resolvent.kernels.points import Points
+from resolvent.kernels.rows import check_dtype, split
 
 __all__ = ["ComputedGram", "DenseGram", "RowGram", "StoredGram"]
 

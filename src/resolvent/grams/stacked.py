@@ -104,7 +104,7 @@ class StackedGram(Gram):
         system[np.diag_indices_from(system)] += 1.0
         return system
 
-    def linearised_cost(self, free: int) -> float:
+    def linearised_cost(self, free: int, is_smooth: bool = False) -> float:
         X = self._columns_suffice(free)
         if X is not None:
             pairs = self.k * (self.k + 1) / 2.0

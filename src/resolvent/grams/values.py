@@ -13,9 +13,10 @@ from resolvent._threads import run
 from resolvent.grams.base import checked_diagonal
 from resolvent.grams.rows import scratch
 from resolvent.kernels import Kernel
-from resolvent.kernels.points import Points, check_dtype
+from resolvent.kernels.points import Points
+from resolvent.kernels.rows import check_dtype
 
-__all__ = ["ComputedValues", "StoredValues", "Values", "values_of"]
+__all__ = ["ComputedValues", "StoredColumns", "StoredValues", "Values", "values_of"]
 
 TILE_ROWS = 512  # of a tile: as in prediction
 
@@ -181,6 +182,47 @@ class StoredValues(Values):
     def square(self, a: np.ndarray) -> np.ndarray:
         result = self.matrix[np.ix_(a, a)].astype(np.float64)
         return 0.5 * (result + result.T)
+
+
+class StoredColumns(Values):
+    """Values between all samples and some of them, computed once for the many who need them.
+
+    Parameters
+    ----------
+    values : Values
+        Where they come from.
+    columns : ndarray
+        Indices of those samples.
+    is_over : callable
+        Called for each tile; values are zero from where it is true.
+    """
+
+    parallel, cost = True, 1
+
+    def __init__(self, values: Values, columns: np.ndarray, is_over: IsOver) -> None:
+        self.n, self.dtype, self.diagonal = values.n, values.dtype, values.diagonal
+        self.position = np.full(self.n, -1)
+        self.position[columns] = np.arange(len(columns))
+        self.matrix = np.zeros((self.n, len(columns)), self.dtype)
+        samples = values.take(columns)
+
+        def put(start: int, tile: np.ndarray) -> None:
+            self.matrix[start : start + len(tile)] = tile
+
+        values.each_tile(np.arange(self.n), samples, put, is_over)
+        self._square = values.square(samples)
+
+    def take(self, index: Any) -> np.ndarray:
+        return np.arange(self.n)[index]
+
+    def given(self, rows: Any) -> np.ndarray:
+        raise TypeError("of samples that are not among these no values are stored")
+
+    def fill(self, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+        out[...] = self.matrix[np.ix_(a, self.position[b])]
+
+    def square(self, a: np.ndarray) -> np.ndarray:
+        return self._square[np.ix_(self.position[a], self.position[a])]
 
 
 def values_of(X: Any, kernel: Kernel | None, dtype: Any = None) -> Values:

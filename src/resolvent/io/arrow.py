@@ -15,6 +15,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from resolvent.io.growing import Growing
+
 __all__ = ["parse_pairs", "parse_table"]
 
 LABEL = -1  # takes the place of an index before the label of a row
@@ -58,8 +60,10 @@ def parse_table(
     text = _LineCounter(stream)
     coded = pa.dictionary(pa.int32(), pa.string())
     names = [str(k) for k in range(len(columns))]
+    parts = [Growing() for _ in columns]
+    codes: list[dict[str, int]] = [{} for _ in columns]
     try:
-        table = pa.csv.read_csv(
+        batches = pa.csv.open_csv(
             text,
             read_options=pa.csv.ReadOptions(column_names=names, skip_rows=1),
             parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
@@ -71,18 +75,22 @@ def parse_table(
                 null_values=_spellings(missing),
             ),
         )
+        for batch in batches:
+            for column, words, part, code in zip(
+                batch.columns, columns.values(), parts, codes, strict=True
+            ):
+                values = _codes(column, code) if words else _numbers(column)
+                if values is None:
+                    return None
+                part.add(values)
     except (pa.ArrowException, UnicodeDecodeError):
         return None
-    if table.num_rows + 1 != text.lines:
+    if parts[0].size + 1 != text.lines:
         return None
-    found = []
-    for name, words in zip(names, columns.values(), strict=True):
-        values = _words(table[name]) if words else _numbers(table[name])
-        if values is None:
-            return None
-        found.append(values)
-        table = table.drop_columns([name])  # so that no more than one column is there twice
-    return found
+    return [
+        (part.finish(), list(code)) if words else part.finish()
+        for words, part, code in zip(columns.values(), parts, codes, strict=True)
+    ]
 
 
 def parse_pairs(block: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
@@ -156,13 +164,13 @@ def _spellings(words: frozenset[str]) -> list[str]:
 
 
 def _numbers(column: Any) -> np.ndarray | None:
-    values = np.array(column.to_numpy(), dtype=float)
+    values = np.array(column.to_numpy(zero_copy_only=False), dtype=float)
     # Other spellings of NaN, and what is infinite, are refused with their place.
     odd = ~np.isfinite(values)
     return None if odd.sum() != column.null_count else values
 
 
-def _words(column: Any) -> tuple[np.ndarray, list[str]]:
-    coded = column.unify_dictionaries().combine_chunks()
-    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return codes, coded.dictionary.to_pylist()
+def _codes(column: Any, code: dict[str, int]) -> np.ndarray:
+    meaning = [code.setdefault(word, len(code)) for word in column.dictionary.to_pylist()]
+    indices = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return np.array([*meaning, -1], dtype=np.int32)[indices]

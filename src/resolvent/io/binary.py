@@ -36,15 +36,15 @@ def read_parquet(
             source,
         ) from None
     try:
-        table = pyarrow.parquet.read_table(stream)
-        names = table.column_names
-        if len(set(names)) < len(names) or not names or not table.num_rows:
+        file = pyarrow.parquet.ParquetFile(stream)
+        names, rows = file.schema_arrow.names, file.metadata.num_rows
+        if len(set(names)) < len(names) or not names or not rows:
             raise DataFileError("the table has no rows, no columns, or two of one name.", source)
-        columns = {
-            name: _parquet_column(column, name, source, name in words)
+        columns = {  # one at a time, so that no more than one is there twice
+            name: _parquet_column(file.read([name])[name], name, source, name in words)
             if wanted(name)
-            else TextColumn(np.full(len(column), -1, dtype=np.int32), [])
-            for name, column in zip(names, table.columns, strict=True)
+            else TextColumn(np.full(rows, -1, dtype=np.int32), [])
+            for name in names
         }
     except UnicodeDecodeError as error:
         raise DataFileError(

@@ -43,6 +43,7 @@ BY_CLASS = {
     "class_weight": Array(("classes",), least=0),
     "n_support": Array(("classes",), INTEGERS, least=0),
 }
+SIGMOIDS = dict.fromkeys(("probA", "probB"), Array(("problems",)))
 CERTIFICATE = {
     "certificate": Array((2, "certificates"), finite=False),
     "n_iter": Array(("certificates",), INTEGERS, least=0),
@@ -65,6 +66,7 @@ class Kind(NamedTuple):
     losses: tuple[str, ...] = ()  # that it can be of
     keeps_loss: bool = False  # for `predict`, which applies its link
     imported: bool = False  # whether it may be LIBSVM's: without indices and certificate
+    optional: dict[str, Array] = {}  # noqa: RUF012 - never changed
 
     def cls(self, name: str) -> Any:
         """Import the class."""
@@ -84,9 +86,9 @@ ESTIMATORS = {
     "LinearRegressor": Kind("linear", WEIGHTS, FOR_NUMBERS, True),
     "LinearSVC": Kind("linear_svm", WEIGHTS, ("hinge", "squared_hinge")),
     "LinearSVR": Kind("linear_svm", WEIGHTS, TUBES, True),
-    "SVC": Kind("svm", EXPANSION | BY_CLASS, imported=True),
+    "SVC": Kind("svm", EXPANSION | BY_CLASS, imported=True, optional=SIGMOIDS),
     "SVR": Kind("svm", EXPANSION, TUBES[:1], True, imported=True),
-    "NuSVC": Kind("nu", EXPANSION | BY_CLASS, imported=True),
+    "NuSVC": Kind("nu", EXPANSION | BY_CLASS, imported=True, optional=SIGMOIDS),
     "NuSVR": Kind("nu", EXPANSION, TUBES[:1], True, imported=True),
     "OneClassSVM": Kind("one_class", EXPANSION, imported=True),
 }

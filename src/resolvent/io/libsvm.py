@@ -21,7 +21,6 @@ from resolvent.estimators.svm import SVC, SVR
 from resolvent.io.arrays import check_width
 from resolvent.io.atomic import write_atomically
 from resolvent.io.errors import DataFileError, ModelFileError
-from resolvent.io.state import restore_support
 from resolvent.io.svmlight import read_svmlight
 from resolvent.kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from resolvent.tabular import TabularModel
@@ -117,7 +116,7 @@ def read_libsvm(path: Any, n_features: int = 0) -> TabularModel:
     model.set_params(kernel=kernel)
     model.n_features_in_, model._n_given = rows.shape[1], 0
     model._expansion = Expansion(kernel, rows, coef, -rho)
-    restore_support(model, kernel)
+    model._set_kernel(kernel, (0, rows.shape[1]))
     if is_classifier:
         model._arrange_pairs(codes)
     else:

@@ -22,6 +22,7 @@ from resolvent.io.state import extract, restore
 from resolvent.io.table import extract_features, restore_features
 from resolvent.io.values import parse_json
 from resolvent.tabular import TabularModel
+from resolvent.tabular.offset import OffsetColumn
 
 __all__ = ["SCHEMA", "load", "looks_like_model", "save"]
 
@@ -69,6 +70,8 @@ def save(model: Any, path: Any) -> None:
     if isinstance(model, TabularModel):
         table, arrays = extract_features(model.features)
         table["target"] = model.target
+        if model.offset is not None:
+            table["offset"] = list(model.offset)
         model = model.estimator
     if isinstance(model, CrossValidated):
         model = model._best()
@@ -165,4 +168,10 @@ def _build(header: dict[str, Any], reader: Reader) -> Any:
     target = table.pop("target", None)
     if target is not None and type(target) is not str:
         raise ModelFileError("The file is damaged: the name of its target is none.")
-    return TabularModel(model, restore_features(table, reader, model.n_features_in_), target)
+    offset = table.pop("offset", None)
+    if offset is not None:
+        if not isinstance(offset, list) or list(map(type, offset)) != [str, bool]:
+            raise ModelFileError("The file is damaged: its column of offsets is none.")
+        offset = OffsetColumn(*offset)
+    features = restore_features(table, reader, model.n_features_in_)
+    return TabularModel(model, features, target, offset)

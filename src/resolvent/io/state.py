@@ -7,10 +7,13 @@ a fit of a loaded model starts from zero.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from resolvent._frames import ColumnEncoding
 from resolvent.approximation.certificate import CERTIFICATES
 from resolvent.estimators.base import KernelMachine, Machine
 from resolvent.estimators.classifier import MachineClassifier
@@ -18,7 +21,6 @@ from resolvent.estimators.expansion import Expansion
 from resolvent.estimators.intervals import Calibrated
 from resolvent.estimators.linear import LinearMachine
 from resolvent.estimators.regressor import MachineRegressor
-from resolvent.estimators.svc import SupportVectorClassifier
 from resolvent.io.arrays import MOST_FEATURES, Array, Reader, rows_as_arrays
 from resolvent.io.calibration import calibration_out, restore_calibration
 from resolvent.io.errors import ModelFileError
@@ -32,10 +34,10 @@ from resolvent.io.kinds import (
 )
 from resolvent.io.values import decode, encode
 from resolvent.kernels import Kernel, Linear
-from resolvent.losses import as_loss
+from resolvent.kernels.base import is_number
 from resolvent.problem import Record, Status
 
-__all__ = ["extract", "restore", "restore_support"]
+__all__ = ["extract", "restore"]
 
 # ---- from an estimator ------------------------------------------------------------------------
 
@@ -53,6 +55,8 @@ def extract(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     arrays: dict[str, np.ndarray] = {}
     if hasattr(model, "feature_names_in_"):
         header["feature_names"] = [str(name) for name in model.feature_names_in_]
+    if getattr(model, "_encoding", None) is not None:
+        header["categories"] = encode(model._encoding.categories, "categories")
     if isinstance(model, MachineClassifier):
         header["classes"], found = _labels_out(model.classes_)
         arrays |= found
@@ -62,10 +66,8 @@ def extract(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         arrays["target_unit"] = np.atleast_1d(np.asarray(model.target_unit_, dtype=float))
     if hasattr(model, "_loss"):
         header["loss"] = encode(model._loss, "loss")
-    if isinstance(model, LinearMachine):
-        arrays["coef"] = np.atleast_2d(model.coef_)
-        arrays["intercept"] = np.atleast_1d(np.asarray(model.intercept_, dtype=float))
-    else:
+    arrays |= model._give()
+    if not isinstance(model, LinearMachine):
         _check_kernel(model, model._expansion.kernel)
         header["kernel"] = encode(model._expansion.kernel, "kernel")
         arrays |= _expansion_out(model)
@@ -96,18 +98,13 @@ def _labels_out(classes: np.ndarray) -> tuple[Any, dict[str, np.ndarray]]:
 
 def _expansion_out(model: Any) -> dict[str, np.ndarray]:
     expansion = model._expansion
-    arrays = {"coef": expansion.coef, "intercept": expansion.intercept}
-    if type(model).__name__ == "KernelRidge":
-        arrays["coef"] = model.dual_coef_.reshape(model._n_given, -1)
+    arrays = {}
     if hasattr(model, "support_"):
         arrays["support"] = model.support_.astype(np.int64)
     if expansion.weights is not None:
         arrays["weights"] = expansion.weights
     if expansion.kernel is not None:
         arrays |= rows_as_arrays("rows", expansion.rows)
-    for name in ("n_support_", "class_weight_", "_probA", "_probB"):
-        if len(getattr(model, name, ())):
-            arrays[name.strip("_")] = getattr(model, name)
     return arrays
 
 
@@ -140,6 +137,8 @@ def restore(header: dict[str, Any], reader: Reader) -> Any:
     if names is not None:
         _check_names(names, model.n_features_in_)
         model.feature_names_in_ = np.array(names, dtype=object)
+    if "categories" in header:
+        model._encoding = _encoding_in(header["categories"], names)
     if isinstance(model, MachineClassifier):
         model.classes_ = _labels_in(header.get("classes"), reader)
     elif isinstance(model, MachineRegressor):
@@ -151,15 +150,20 @@ def restore(header: dict[str, Any], reader: Reader) -> Any:
     if kind.keeps_loss:
         model._loss = decode(header.get("loss"), "loss")
         check_loss_of(name, model._loss)
-    m = reader.size("problems", _n_problems(model, reader), least=1)
+    with _damage():
+        m = model._n_problems()
+    if m is None:
+        m = len(reader.read("intercept", Array(("problems",))))
+    reader.size("problems", m, least=1)
     if "target_unit" in reader:
         _restore_unit(model, reader)
     declared = (kind.arrays | (LOW_RANK if "certificate" in header else {})).items()
     arrays = {
         key: reader.read(key, x) for key, x in declared if not (imported and key == "support")
     }
+    arrays |= {key: reader.read(key, x) for key, x in kind.optional.items() if key in reader}
     if isinstance(model, LinearMachine):
-        _restore_weights(model, arrays)
+        model._take(None, arrays)
     else:
         _restore_expansion(model, header, reader, arrays)
     if isinstance(model, Calibrated):
@@ -205,6 +209,23 @@ def _check_names(names: Any, n: int) -> None:
         raise ModelFileError(f"The file is damaged: it does not have {n} names of features.")
 
 
+def _encoding_in(stored: Any, names: Any) -> ColumnEncoding:
+    """Read how columns of frames are encoded: for each name None, or its categories."""
+    found = decode(stored, "categories")
+    good = isinstance(found, tuple) and isinstance(names, list) and len(found) == len(names)
+    if not good or not all(
+        column is None
+        or (isinstance(column, tuple) and all(_is_category(value) for value in column))
+        for column in found
+    ):
+        raise ModelFileError("The file is damaged: it does not have the categories of its columns.")
+    return ColumnEncoding(tuple(names), found)
+
+
+def _is_category(value: Any) -> bool:
+    return value is None or isinstance(value, str) or is_number(value)
+
+
 def _labels_in(stored: Any, reader: Reader) -> np.ndarray:
     match stored:
         case None:
@@ -222,40 +243,13 @@ def _labels_in(stored: Any, reader: Reader) -> np.ndarray:
     return classes
 
 
-def _n_problems(model: Any, reader: Reader) -> int:
-    """How many problems of one target the estimator solved."""
-    if not isinstance(model, MachineClassifier):
-        if hasattr(model, "quantile"):
-            try:
-                return len(model._losses())
-            except (TypeError, ValueError) as error:
-                raise ModelFileError(f"The file is damaged. {error}") from None
-        if not isinstance(model, MachineRegressor) or model._vector:
-            return 1
-        return len(reader.read("intercept", Array(("problems",))))
-    k = len(model.classes_)
-    if _couples_classes(model):
-        return 1 if k == 2 and type(model).__name__ == "LinearSVC" else k
-    strategy = (
-        "ovo"
-        if isinstance(model, SupportVectorClassifier)
-        else getattr(model, "multi_class", "ovr")
-    )
-    return 1 if k == 2 else k * (k - 1) // 2 if strategy == "ovo" else k
-
-
-def _couples_classes(model: Any) -> bool:
-    """Whether the scores of all classes come from one problem, as in multinomial regression."""
-    together = getattr(model, "multi_class", "") == "crammer_singer"
-    return together or getattr(as_loss(getattr(model, "loss", "hinge")), "couples", "") == "columns"
-
-
-def _restore_weights(model: Any, arrays: dict[str, np.ndarray]) -> None:
-    model.coef_, model.intercept_ = arrays["coef"], arrays["intercept"]
-    if isinstance(model, MachineRegressor) and model._vector:
-        model.coef_ = model.coef_[0]
-        if type(model).__name__ == "LinearRegressor":
-            model.intercept_ = model.intercept_[0].item()
+@contextmanager
+def _damage() -> Iterator[None]:
+    """Say of what an estimator refuses that the file is damaged."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"The file is damaged: {error}") from None
 
 
 def _restore_expansion(
@@ -274,48 +268,22 @@ def _restore_expansion(
     elif kernel is None:
         raise ModelFileError("The file is damaged: its array 'support' is missing.")
     rows = support if kernel is None else reader.rows("rows", "support", model.n_features_in_)
-    ridge = type(model).__name__ == "KernelRidge"
-    if ridge and not np.array_equal(support, np.flatnonzero(coef.any(axis=1))):
-        raise ModelFileError("The file is damaged: 'support' is not where 'coef' is not zero.")
     weights = None
     if isinstance(kernel, Linear) and "weights" in reader:  # older files have none
         width = model.n_features_in_ + bool(kernel.bias)
         weights = reader.read("weights", Array(("problems", width)))
-    own = coef[support] if ridge else coef
+    # Declared of all samples, the coefficients are more than those of the support vectors.
+    of_all = ESTIMATORS[type(model).__name__].arrays["coef"].shape[0] == "samples"
+    own = coef[support] if of_all else coef
     model._expansion = Expansion(kernel, rows, own, intercept, weights)
-    match type(model).__name__:
-        case "SVC" | "NuSVC":
-            model.class_weight_, counts = arrays["class_weight"], arrays["n_support"]
-            if counts.max() > len(coef) or counts.sum() != len(coef):
-                raise ModelFileError("The file is damaged: n_support does not add up.")
-            model._probA, model._probB = (
-                reader.read(name, Array(("problems",))) if name in reader else np.empty(0)
-                for name in ("probA", "probB")
-            )
-            restore_support(model, kernel)
-            model._arrange_pairs(np.repeat(np.arange(len(counts)), counts))
-        case "SVR" | "NuSVR" | "OneClassSVM":
-            restore_support(model, kernel)
-            model._arrange()
-        case "KernelRidge":
-            model.dual_coef_ = coef[:, 0] if model._vector else coef
-            model.intercept_ = intercept[0].item() if model._vector else intercept
-        case _:
-            model.kernel_ = kernel
-            model.dual_coef_, model.intercept_ = coef.T, intercept
+    with _damage():
+        model._take(kernel, arrays)
 
 
 def _check_kernel(model: Any, kernel: Any) -> None:
     """Refuse what is not a kernel, or not one of the parameter that says so."""
     if model._is_precomputed() != (kernel is None) or not isinstance(kernel, Kernel | None):
         raise ModelFileError("The model is damaged: its kernel is none, or not that of its fit.")
-
-
-def restore_support(model: Any, kernel: Kernel | None) -> None:
-    """Set what machines with LIBSVM's parameters know of their kernel."""
-    model._kernel = kernel
-    model._gamma = getattr(kernel, "gamma", 0.0)
-    model.shape_fit_ = (model._n_given, model.n_features_in_)
 
 
 def _restore_rank(model: KernelMachine, header: dict[str, Any], reader: Reader) -> None:
@@ -339,7 +307,7 @@ def _restore_certificate(model: Machine, header: dict[str, Any], reader: Reader,
     solver = header.get("solver", "")  # older files do not say
     if not isinstance(solver, str) or not re.fullmatch(r"[a-z_, ]{0,80}", solver):
         raise ModelFileError(f"The file is damaged: its solver is {str(solver)[:40]!r}.")
-    if _couples_classes(model):
+    if model._couples_columns():
         m = 1  # one problem for all columns
     reader.size("certificates", m)
     arrays = {key: reader.read(key, x) for key, x in CERTIFICATE.items()}

@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix
 from resolvent.grams.memory import fits_in_memory
 from resolvent.io.arrow import parse_pairs
 from resolvent.io.errors import DataFileError
+from resolvent.io.growing import Growing
 from resolvent.tabular.raw import Matrix
 
 __all__ = ["looks_like_svmlight", "read_svmlight"]
@@ -50,16 +51,14 @@ def read_svmlight(stream: BinaryIO, source: str, base: int | None = None) -> Mat
     -------
     Matrix
     """
-    blocks, above = [], 0
+    fields, above = [Growing() for _ in Block._fields], 0
     for text in _blocks(stream):
-        blocks.append(_parsed(text, source, above))
+        for field, part in zip(fields, _parsed(text, source, above), strict=True):
+            field.add(part)
         above += text.count(b"\n")
-    if not sum(len(block.lines) for block in blocks):
+    if not fields[-1].size:
         raise DataFileError("the file has no rows.", source)
-    y, counts, index, data, at = (
-        np.concatenate([block[k] for block in blocks]) for k in range(len(Block._fields))
-    )
-    del blocks
+    y, counts, index, data, at = (field.finish() for field in fields)
     indptr = np.concatenate([[0], np.cumsum(counts)])
     if not np.isfinite(y).all():
         bad = int(np.flatnonzero(~np.isfinite(y))[0])
@@ -79,8 +78,9 @@ def read_svmlight(stream: BinaryIO, source: str, base: int | None = None) -> Mat
     if not fits_in_memory(8 * d):
         raise refuse(int(index.argmax()), "makes more features than there is free memory for")
     narrow = np.int32 if len(index) < 2**31 else np.int64
+    index -= base
     X = csr_matrix(
-        (data, (index - base).astype(narrow, copy=False), indptr.astype(narrow)), shape=(len(y), d)
+        (data, index.astype(narrow, copy=False), indptr.astype(narrow)), shape=(len(y), d)
     )
     if not X.has_sorted_indices:
         X.sort_indices()

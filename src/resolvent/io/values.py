@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any
@@ -25,9 +26,23 @@ __all__ = ["decode", "encode", "parse_json"]
 
 DEEPEST = 200  # levels of a header, two for each sum or product of kernels
 LOSS_NAMES = {cls: name for name, cls in BY_NAME.items()}
-_COMBINED: tuple[Any, ...] = (kernels.Constant, kernels.Sum, kernels.Product, kernels.Scaled)
+_UNNAMED: tuple[Any, ...] = (
+    kernels.Constant,
+    kernels.Sum,
+    kernels.Product,
+    kernels.Scaled,
+    kernels.AdditiveChi2,
+    kernels.Overlap,
+    kernels.ColumnKernel,
+)
 KERNEL_CLASSES: dict[str, Any] = {
-    cls.__name__: cls for cls in [*kernels.KERNELS.values(), *_COMBINED]
+    cls.__name__: cls for cls in [*kernels.KERNELS.values(), *_UNNAMED]
+}
+# What a field of a kernel that is no number may be, by its type; more is the kernel's own business.
+FIELDS: dict[str, Callable[[Any], bool]] = {
+    "Kernel": lambda part: isinstance(part, kernels.Kernel),
+    "tuple[str | int, ...]": lambda part: isinstance(part, tuple),
+    "Any": lambda part: part is None or isinstance(part, str | tuple),
 }
 
 
@@ -135,10 +150,7 @@ def _decode_kernel(name: str, parts: dict[str, Any], what: str) -> Any:
     wanted = {field.name: str(field.type) for field in fields(cls)}
     given = {key: decode(part, what) for key, part in parts.items()}
     fits = given.keys() == wanted.keys() and all(
-        isinstance(part, kernels.Kernel)
-        if wanted[key] == "Kernel"
-        else kernels.base.is_number(part)
-        for key, part in given.items()
+        FIELDS.get(wanted[key], kernels.base.is_number)(part) for key, part in given.items()
     )
     if not fits:
         raise ModelFileError(

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from resolvent._frames import ColumnEncoding
 from resolvent.kernels.points import Points, deliver
 
-__all__ = ["Constant", "Kernel", "Product", "Scaled", "Sum", "check_number", "is_number"]
+__all__ = [
+    "Constant",
+    "Kernel",
+    "Product",
+    "Scaled",
+    "Sum",
+    "check_number",
+    "is_number",
+    "read_columns",
+]
 
 
 class Kernel(ABC):
@@ -45,6 +56,44 @@ class Kernel(ABC):
         """The kernels that this one is made of."""
         return ()
 
+    @property
+    def nominal(self) -> bool:
+        """Whether values are only compared for equality, so that words will do."""
+        return bool(self.parts) and all(part.nominal for part in self.parts)
+
+    @property
+    def named(self) -> dict[str, bool]:
+        """Columns that the kernel has by name, and whether all that it does is to compare them."""
+        return _all_named(self.parts)
+
+    @property
+    def takes_all_columns(self) -> bool:
+        """Whether the kernel is of whole rows, rather than of columns that it names."""
+        return any(part.takes_all_columns for part in self.parts) if self.parts else True
+
+    def resolved(self, X: Any, names: Sequence[str] | None, weight: Any) -> Kernel:
+        """Return the kernel with what it learns from data: where its columns are, their scales.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n, d)
+            The samples.
+        names : sequence of str or None
+            Names of their columns.
+        weight : ndarray of shape (n,) or None
+            Weights of the samples.
+        """
+        if not self.parts:
+            return self
+        own = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        parts = {
+            name: part.resolved(X, names, weight)
+            for name, part in own.items()
+            if isinstance(part, Kernel)
+        }
+        unchanged = all(parts[name] is own[name] for name in parts)
+        return self if unchanged else replace(self, **parts)  # type: ignore[type-var]
+
     @abstractmethod
     def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
         """Kernel matrix between two sets of points, of the points' dtype.
@@ -61,21 +110,24 @@ class Kernel(ABC):
 
         Parameters
         ----------
-        A, B : array-like or scipy sparse matrix, or sequence of objects
-            Data, one sample a row. B is A if it is not given.
+        A, B : array-like or scipy sparse matrix, sequence of objects, or data frame
+            Data, one sample a row. B is A if it is not given. What a kernel of columns learns, it
+            learns from A.
 
         Returns
         -------
         ndarray of shape (len(A), len(B))
             Of float32 if A is, otherwise of float64.
         """
+        A, encoding = read_columns(A, self)
+        kernel = self.resolved(A, None if encoding is None else encoding.names, None)
         a = Points(A, numeric=self.numeric)
         with np.errstate(over="ignore", invalid="ignore"):
             if B is not None:
-                return self.evaluate(a, a.like(B))
-            K = self.evaluate(a, a)
+                return kernel.evaluate(a, a.like(B if encoding is None else encoding(B)))
+            K = kernel.evaluate(a, a)
             if self.symmetric:  # if not, a function is in it, which is not called once more
-                np.fill_diagonal(K, self.diagonal(a))
+                np.fill_diagonal(K, kernel.diagonal(a))
         return K
 
     def __add__(self, other: Any) -> Kernel:
@@ -87,6 +139,35 @@ class Kernel(ABC):
         return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
 
     __rmul__ = __mul__
+
+
+def _all_named(kernels: Sequence[Kernel]) -> dict[str, bool]:
+    found: dict[str, bool] = {}
+    for kernel in kernels:
+        for name, nominal in kernel.named.items():
+            found[name] = found.get(name, True) and nominal
+    return found
+
+
+def read_columns(X: Any, *kernels: Kernel) -> tuple[Any, ColumnEncoding | None]:
+    """Read a data frame, if kernels have columns by name: those that one of them has.
+
+    Returns
+    -------
+    tuple
+        The samples, and how to read others like them; X and None if no kernel has names.
+    """
+    named = _all_named(kernels)
+    if not named:
+        return X, None
+    for kernel in kernels:
+        if kernel.takes_all_columns:
+            raise ValueError(
+                f"{kernel} names columns in one part and not in another: say by ColumnKernel "
+                "which columns each of its kernels is of."
+            )
+    encoding = ColumnEncoding.learn(X, named)
+    return encoding(X), encoding
 
 
 def is_number(value: Any) -> bool:
@@ -137,6 +218,14 @@ class Constant(Kernel):
 
     @property
     def numeric(self) -> bool:
+        return False
+
+    @property
+    def nominal(self) -> bool:
+        return True
+
+    @property
+    def takes_all_columns(self) -> bool:
         return False
 
     def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:

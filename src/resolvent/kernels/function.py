@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from resolvent.kernels.base import Kernel
-from resolvent.kernels.points import Points, as_dense, deliver
+from resolvent.kernels.points import Points, deliver
+from resolvent.kernels.rows import as_dense
 
 __all__ = ["FunctionKernel", "pairwise"]
 

@@ -5,15 +5,17 @@ Everything that depends on how the data are stored is here, so that a kernel is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-__all__ = ["Points", "as_dense", "as_rows", "check_dtype", "deliver", "split", "variance"]
+from resolvent.kernels.rows import PIECE, as_rows, check_dtype, split, sq_norms
+from resolvent.kernels.sparse_sums import absolute, chi2, differ, sparse_sums
+
+__all__ = ["TOLERANCE", "Points", "deliver"]
 
 # |a|^2 + |b|^2 - 2 a'b loses about `eps * (|a|^2 + |b|^2)`. A kernel function of that distance is
 # off by as much, so where the loss would exceed this bound the next higher precision is used.
@@ -21,102 +23,6 @@ TOLERANCE = 1e-5
 # And this, where results are in double precision. Coefficients of samples that are the same may be
 # as large as C, with opposite signs, so that errors of K between them count times C^2.
 TOLERANCE_IN_DOUBLE = 1e-10
-
-# Entries of a temporary: what makes passes over data bounded in memory and in time.
-PIECE = 1 << 22
-
-
-def split(index: Any, size: int) -> Iterator[Any]:
-    """Cut a sequence into consecutive pieces of at most `size` elements."""
-    for start in range(0, len(index), size):
-        yield index[start : start + size]
-
-
-def check_dtype(dtype: Any) -> np.dtype[Any]:
-    """Return float32 or float64 as a NumPy dtype, or say what else was given."""
-    try:
-        found = np.dtype(dtype)
-    except TypeError:
-        found = None
-    if found not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ValueError(f"dtype={dtype!r} is not a precision of kernels: use float32 or float64.")
-    return found
-
-
-def as_rows(X: Any, name: str = "X") -> Any:
-    """Return X as a finite two-dimensional array or CSR matrix of float32 or float64.
-
-    The data are not copied where they are of that kind already, and never changed: a CSR matrix
-    with unsorted or repeated indices is put in order in a copy.
-
-    Parameters
-    ----------
-    X : array-like or scipy sparse matrix of shape (n, d)
-        Data, one sample a row.
-    name : str
-        What error messages call it.
-
-    Returns
-    -------
-    ndarray or csr_array of shape (n, d)
-    """
-    if sparse.issparse(X):
-        rows, numbers = _as_csr(X, name)
-    else:
-        rows = numbers = _as_dense(X, name)
-    if 0 in rows.shape:
-        raise ValueError(
-            f"{name} has shape {rows.shape}: at least one sample and one feature are needed."
-        )
-    for piece in split(numbers, max(1, PIECE // max(1, numbers[:1].size))):
-        if not np.isfinite(piece).all():
-            bad = piece[~np.isfinite(piece)][0]
-            raise ValueError(
-                f"{name} contains {bad}: kernels need finite numbers; impute or drop such samples."
-            )
-    return rows
-
-
-def _as_dense(X: Any, name: str) -> np.ndarray:
-    array = np.asarray(X)
-    if array.dtype.kind == "c":
-        raise ValueError(f"{name} is complex: kernels need real numbers; pass X.real or X.imag.")
-    if array.ndim != 2:
-        raise ValueError(
-            f"{name} has shape {array.shape} where two dimensions, (samples, features), are "
-            "needed: reshape(-1, 1) makes one feature of a vector, reshape(1, -1) one sample."
-        )
-    if array.dtype in (np.float32, np.float64):
-        return array
-    try:
-        if array.dtype.kind not in "biufO":
-            raise TypeError
-        return array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{name} of dtype {array.dtype} cannot be read as numbers, which this kernel needs: "
-            "encode the features, or use a function kernel, which takes any objects."
-        ) from None
-
-
-def _as_csr(X: Any, name: str) -> tuple[Any, np.ndarray]:
-    if X.dtype.kind == "c":
-        raise ValueError(f"{name} is complex: kernels need real numbers; pass X.real or X.imag.")
-    if X.ndim != 2:
-        raise ValueError(f"{name} has shape {X.shape} where (samples, features) is needed.")
-    X = X.tocsr()
-    data = X.data if X.dtype in (np.float32, np.float64) else X.data.astype(np.float64)
-    # 64-bit indices only where 32 bits do not do: one compiled loop serves both, and faster.
-    small = max(X.nnz, *X.shape) <= np.iinfo(np.int32).max
-    index = np.int32 if small else np.int64
-    indices, indptr = (part.astype(index, copy=False) for part in (X.indices, X.indptr))
-    # An own object around the caller's arrays: SciPy notes in it what it finds out about them.
-    rows = sparse.csr_array((data, indices, indptr), shape=X.shape)
-    rows.check_format(full_check=True)  # indices out of range would crash compiled code
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return rows, rows.data
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +32,7 @@ class _Frame:
     dtype: np.dtype[Any]
     numeric: bool
     centre: Any  # mean row of the reference; None for sparse rows and for objects
+    of_columns: dict[Any, _Frame] = field(default_factory=dict)  # the same, for some columns
 
 
 class Points:
@@ -209,6 +116,29 @@ class Points:
             return self._within([self.values[i] for i in rows])
         return self._within(self.values[rows], (self, rows))
 
+    def columns(self, columns: tuple[int, ...], scale: tuple[float, ...] | None) -> Points:
+        """Points of some columns, divided by `scale` if it is given; made once."""
+        key = columns, scale
+        known: dict[Any, Points] = self.__dict__.setdefault("_of_columns", {})
+        if key in known:
+            return known[key]
+        if self._part_of is not None:  # then once for all parts
+            whole, rows = self._part_of
+            found = whole.columns(columns, scale).take(rows)
+        else:
+            factor = 1.0 if scale is None else 1.0 / np.array(scale)
+            values = self.values[:, list(columns)]
+            if scale is not None:
+                values = (values @ sparse.diags_array(factor)).tocsr() if self._sparse else (
+                    values * factor
+                )  # fmt: skip
+            frame = self._frame
+            centre = None if frame.centre is None else frame.centre[list(columns)] * factor
+            own = frame.of_columns.setdefault(key, _Frame(frame.dtype, frame.numeric, centre))
+            found = self._within(values)
+            found._frame = own
+        return known.setdefault(key, found)
+
     def __len__(self) -> int:
         return len(self.values) if isinstance(self.values, list) else self.values.shape[0]
 
@@ -234,7 +164,7 @@ class Points:
     @cached_property
     def sq_norms(self) -> np.ndarray:
         """Squared norms of the rows, float64."""
-        return _sq_norms(self.values)
+        return sq_norms(self.values)
 
     @cached_property
     def _transposed(self) -> Any:
@@ -267,7 +197,7 @@ class Points:
         # Scaled by the largest element first, so that squares neither overflow nor vanish.
         rows = self.values.astype(np.float64)
         rows /= np.where(self.nonzero, abs(rows).max(axis=1), 1)[:, None]
-        rows /= np.sqrt(np.where(self.nonzero, _sq_norms(rows), 1))[:, None]
+        rows /= np.sqrt(np.where(self.nonzero, sq_norms(rows), 1))[:, None]
         return self._within(rows)
 
     def cosines(self, other: Points, out: np.ndarray | None = None) -> np.ndarray:
@@ -344,8 +274,47 @@ class Points:
     def l1_distances(self, other: Points, out: np.ndarray | None = None) -> np.ndarray:
         """Return the sums of absolute differences between rows."""
         self._check(other)
-        result = self._sparse_l1(other) if self._sparse else self._pairs("cityblock", other)
+        if self._sparse:
+            result = sparse_sums(self.values, other.values, absolute)
+        else:
+            result = self._pairs("cityblock", other)
         return deliver(result, self.dtype, out)
+
+    def chi2_distances(self, other: Points, out: np.ndarray | None = None) -> np.ndarray:
+        """Return sums of (a_j - b_j)^2 / (a_j + b_j) of rows without negative elements."""
+        self._check(other)
+        for points in (self, other):
+            if points.least < 0:
+                raise ValueError(
+                    f"X contains {points.least:g}: chi-squared kernels are of vectors without "
+                    "negative elements, such as counts and histograms."
+                )
+        if self._sparse:
+            return deliver(sparse_sums(self.values, other.values, chi2), self.dtype, out)
+        from resolvent.kernels.chi2 import chi2_distances  # here, because it imports Numba
+
+        result = np.empty((len(self), len(other)), self.dtype) if out is None else out
+        chi2_distances(self._operand, other._operand, result)
+        return result
+
+    def shares_that_differ(self, other: Points, out: np.ndarray | None = None) -> np.ndarray:
+        """Return the shares of columns in which rows are not equal."""
+        self._check(other)
+        if self._sparse:
+            result = sparse_sums(self.values, other.values, differ) / self.values.shape[1]
+        else:
+            result = self._pairs("hamming", other)
+        return deliver(result, self.dtype, out)
+
+    @cached_property
+    def least(self) -> float:
+        """The smallest element."""
+        return self._part_of[0].least if self._part_of is not None else float(self.values.min())
+
+    @cached_property
+    def sums(self) -> np.ndarray:
+        """Sums of the elements of rows, float64."""
+        return np.asarray(self.values.sum(axis=1, dtype=np.float64)).ravel()
 
     @cached_property
     def _lifted(self) -> tuple[np.ndarray, float]:
@@ -365,10 +334,10 @@ class Points:
         rows = np.empty((n, d + 2), dtype)
         with np.errstate(over="ignore", invalid="ignore"):
             np.subtract(self.values, self._frame.centre, out=rows[:, :d])  # in float64
-            sq_norms = _sq_norms(rows[:, :d])  # of the rounded rows: a distance to itself is 0
-            rows[:, d] = sq_norms
+            squares = sq_norms(rows[:, :d])  # of the rounded rows: a distance to itself is 0
+            rows[:, d] = squares
         rows[:, d + 1] = 1
-        return rows, float(sq_norms.max())
+        return rows, float(squares.max())
 
     def _pairs(self, metric: Any, other: Points) -> np.ndarray:
         """Distances by explicit differences in float64, in steps that let Ctrl-C through."""
@@ -378,23 +347,6 @@ class Points:
         return np.concatenate(
             [cdist(rows, other.values, metric) for rows in split(self.values, step)]
         )
-
-    def _sparse_l1(self, other: Points) -> np.ndarray:
-        """Compute |a - b|_1 = |a|_1 + sum over the nonzero b_j of |a_j - b_j| - |a_j|."""
-        result = np.empty((len(self), len(other)))
-        row = np.zeros(self.values.shape[1])
-        b = other.values
-        terms = sparse.csr_array((np.empty_like(b.data), b.indices, b.indptr), shape=b.shape)
-        ones = np.ones(b.shape[1])
-        for i in range(len(self)):
-            here = slice(self.values.indptr[i], self.values.indptr[i + 1])
-            columns, data = self.values.indices[here], self.values.data[here]
-            row[columns] = data
-            at_b = row[b.indices]
-            terms.data = np.abs(at_b - b.data) - np.abs(at_b)
-            result[i] = terms @ ones + np.abs(data).sum()
-            row[columns] = 0
-        return np.maximum(result, 0, out=result)
 
 
 def _product_of_lifted(
@@ -414,33 +366,3 @@ def deliver(result: np.ndarray, dtype: np.dtype[Any], out: np.ndarray | None) ->
         return result.astype(dtype)
     np.copyto(out, result, casting="same_kind")
     return out
-
-
-def _sq_norms(rows: Any) -> np.ndarray:
-    if sparse.issparse(rows):
-        squares = sparse.csr_array((rows.data**2, rows.indices, rows.indptr), shape=rows.shape)
-        return np.asarray(squares.sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
-
-
-def as_dense(matrix: Any) -> np.ndarray:
-    """Return a matrix, sparse or not, as an array."""
-    return matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
-
-
-def variance(rows: Any, weight: Any = None) -> float:
-    """Variance of all elements of a matrix, its rows weighted, in two passes of float64."""
-    n, d = rows.shape
-    weight = np.ones(n) if weight is None else np.asarray(weight, np.float64)
-    total = weight.sum() * d
-    with np.errstate(over="ignore", invalid="ignore"):
-        if sparse.issparse(rows):
-            weight = np.repeat(weight, np.diff(rows.indptr))
-            data = rows.data.astype(np.float64)
-            mean = weight @ data / total
-            absent = total - weight.sum()  # elements that are not stored are zeros
-            return float((weight @ (data - mean) ** 2 + absent * mean**2) / total)
-        mean = weight @ rows.mean(axis=1, dtype=np.float64) * d / total
-        step = max(1, PIECE // d)
-        squares = [_sq_norms(np.subtract(r, mean, dtype=np.float64)) for r in split(rows, step)]
-        return float(weight @ np.concatenate(squares) / total)

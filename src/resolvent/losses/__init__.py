@@ -16,10 +16,11 @@ A loss is a NamedTuple of its parameters with three methods of plain numbers, wh
     from differences. ``response(y, v, a)`` may give both where one follows from the other.
 
 A loss that gives ``value`` and ``derivative(y, z)`` alone gets the other two numerically. The
-class attributes ``targets`` ("real", "sign" or "nonnegative") and ``limits`` (intervals of the
-parameters) are optional and serve error messages. With the optional attributes ``degree`` and
-``units`` regressors can measure targets in units of their spread, see
-:mod:`resolvent.losses.units`.
+class attributes ``targets`` ("real", "sign", "nonnegative" or "positive") and ``limits`` (intervals
+of the parameters) are optional and serve error messages. With the optional attributes ``degree``
+and ``units`` regressors can measure targets in units of their spread, see
+:mod:`resolvent.losses.units`; ``of_residual = True`` says that a loss is a function of y - z alone,
+which makes offsets of rows cheap, see :mod:`resolvent.losses.offset`.
 
 Losses that couple several scores are in :data:`COUPLED`, see :mod:`resolvent.losses.coupled`.
 """
@@ -39,13 +40,13 @@ from resolvent.losses.classification import (
 )
 from resolvent.losses.coupled import Chebyshev, CrammerSinger, Multinomial, RootSquared
 from resolvent.losses.envelope import Envelope, envelope
+from resolvent.losses.log_link import Gamma, Poisson, Tweedie
 from resolvent.losses.regression import (
     Absolute,
     EpsilonInsensitive,
     Expectile,
     Huber,
     Pinball,
-    Poisson,
     Squared,
     SquaredEpsilonInsensitive,
 )
@@ -59,6 +60,8 @@ LOSSES: dict[str, Any] = {
     "pinball": Pinball,
     "expectile": Expectile,
     "poisson": Poisson,
+    "gamma": Gamma,
+    "tweedie": Tweedie,
     "hinge": Hinge,
     "squared_hinge": SquaredHinge,
     "smoothed_hinge": SmoothedHinge,

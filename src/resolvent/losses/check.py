@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 TARGETS = {
     "sign": [-1.0, 1.0],
     "nonnegative": [0.0, 0.3, 1.0, 7.0],
+    "positive": [1e-3, 0.3, 1.0, 7.0],
     "real": [-3.0, -0.2, 0.0, 1.0, 12.0],
 }
 STEPS = [1e-3, 0.1, 1.0, 7.0, 1e3]  # values of a, the parameter of the resolvent
@@ -81,7 +82,10 @@ def check_loss(loss: Any, targets: Any = None) -> None:
     if targets is None:
         targets = TARGETS[getattr(loss, "targets", "real")]
     trial = Trial([float(y) for y in targets], _grid, far=(-3e4, -1e3, 1e3, 3e4))
-    checks = (_convexity, _derivative, _resolvent, _fenchel_young, _slope, _degree, _compiled)
+    checks = (
+        *(_convexity, _derivative, _resolvent, _fenchel_young),
+        *(_slope, _degree, _residual, _compiled),
+    )
     for check in checks:
         try:
             fault = next(check(loss, trial), None)
@@ -327,6 +331,19 @@ def _slope(loss: Any, trial: Trial) -> Iterator[str]:
                         f"slope is not the derivative of resolvent in v: slope({y:g}, {v:g}, "
                         f"{a:g}) = {s:g}, by differences it is {sum(sides) / 2:.6g}."
                     )
+
+
+def _residual(loss: Any, trial: Trial) -> Iterator[str]:
+    if not getattr(loss, "of_residual", False):
+        return
+    for y in trial.targets:
+        for z in (-3.0, 0.4, 5.0):
+            here, moved = _jit.value(loss, y, z), _jit.value(loss, y + 2.5, z + 2.5)
+            if not _close(here, moved, abs(here)):
+                yield (
+                    f"of_residual is wrong: the value at y={y:g}, z={z:g} is {here:g}, but "
+                    f"{moved:g} where both are 2.5 more."
+                )
 
 
 def _degree(loss: Any, trial: Trial) -> Iterator[str]:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from numba.extending import register_jitable
-
-from resolvent._jit import response
+from resolvent._jit import inner, response
 from resolvent._numeric import EPS, ULPS
 from resolvent.losses.regression import clip
 
@@ -19,14 +17,14 @@ INF = math.inf
 LAST = 1e-8  # a step of Newton's method whose square is rounding
 
 
-@register_jitable
+@inner
 def expit(x: float) -> float:
     """Logistic function 1 / (1 + exp(-x)) without overflow."""
     e = math.exp(-abs(x))
     return 1.0 / (1.0 + e) if x >= 0.0 else e / (1.0 + e)
 
 
-@register_jitable
+@inner
 def short_of_one(v: float, a: float) -> float:
     """Solve for p = expit(-m), what the probability lacks of 1, at the m with a m - p = v."""
     # The equation is increasing in m, and m is known up to 1 / a because p is in (0, 1). Beyond 745

@@ -16,18 +16,17 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from resolvent._jit import resolvent
+from resolvent._jit import inner, resolvent
 from resolvent._numeric import ULPS
-from resolvent.losses.regression import log_lambert
+from resolvent.losses.log_link import log_lambert
 
 INF = math.inf
 Vector = NDArray[np.float64]
 
 
-@register_jitable
+@inner
 def threshold(x: Vector) -> float:
     """Find the theta for which the positive parts of x - theta sum to one.
 
@@ -46,7 +45,7 @@ def threshold(x: Vector) -> float:
         theta = higher
 
 
-@register_jitable
+@inner
 def onto_simplex(x: Vector) -> Vector:
     """Project x on the vectors that are not negative and sum to one."""
     high = largest(x)
@@ -63,7 +62,7 @@ def onto_simplex(x: Vector) -> Vector:
     return p
 
 
-@register_jitable
+@inner
 def largest(x: Vector) -> float:
     """Largest entry."""
     high = -INF
@@ -72,7 +71,7 @@ def largest(x: Vector) -> float:
     return high
 
 
-@register_jitable
+@inner
 def in_simplex(y: Vector, u: Vector) -> bool:
     """Whether u + y is in the simplex, to rounding."""
     total, low = 0.0, INF
@@ -82,7 +81,7 @@ def in_simplex(y: Vector, u: Vector) -> bool:
     return low >= -ULPS * len(u) and abs(total) <= ULPS * len(u)
 
 
-@register_jitable
+@inner
 def bend(d: Vector) -> Vector:
     """Compute d / sqrt(sum(d)): what keeps the sum of a projected vector."""
     total = 0.0
@@ -107,6 +106,7 @@ class Chebyshev(NamedTuple):
 
     couples = "samples"
     degree = 1
+    of_residual = True
 
     def value(self, y: Vector, z: Vector) -> Any:
         return np.max(np.abs(y - z))
@@ -145,6 +145,7 @@ class RootSquared(NamedTuple):
 
     couples = "samples"
     degree = 1
+    of_residual = True
 
     def value(self, y: Vector, z: Vector) -> Any:
         return np.sqrt(np.sum((y - z) ** 2))

@@ -9,27 +9,25 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from numba.extending import register_jitable
-
-from resolvent._jit import resolvent, response
+from resolvent._jit import inner
 from resolvent._numeric import ULPS
 
 INF = math.inf
 
 
-@register_jitable
+@inner
 def clip(x: float, lo: float, hi: float) -> float:
     """Project x on [lo, hi]."""
     return min(max(x, lo), hi)
 
 
-@register_jitable
+@inner
 def outside_tube(y: float, v: float, a: float, epsilon: float) -> float:
     """Soft-threshold v - a y at a epsilon, without subtracting infinities."""
     return max(v - a * (y + epsilon), 0.0) + min(v - a * (y - epsilon), 0.0)
 
 
-@register_jitable
+@inner
 def shrink(y: float, v: float, a: float, w: float) -> float:
     """Compute (v - a y) / (1 + a / w) for a up to 1e300."""
     return v / (1.0 + a / w) - y * (w / (1.0 + w / a))
@@ -46,6 +44,7 @@ class Squared(NamedTuple):
     """
 
     degree = 2
+    of_residual = True
 
     def value(self, y: float, z: float) -> float:
         return 0.5 * (y - z) * (y - z)
@@ -71,6 +70,7 @@ class Absolute(NamedTuple):
     """
 
     degree = 1
+    of_residual = True
 
     def value(self, y: float, z: float) -> float:
         return abs(y - z)
@@ -103,6 +103,7 @@ class EpsilonInsensitive(NamedTuple):
     epsilon: float = 0.1
     limits = {"epsilon": "[0, inf)"}
     degree = 1
+    of_residual = True
     units = ("epsilon",)
 
     def value(self, y: float, z: float) -> float:
@@ -137,6 +138,7 @@ class SquaredEpsilonInsensitive(NamedTuple):
     epsilon: float = 0.1
     limits = {"epsilon": "[0, inf)"}
     degree = 2
+    of_residual = True
     units = ("epsilon",)
 
     def value(self, y: float, z: float) -> float:
@@ -174,6 +176,7 @@ class Huber(NamedTuple):
     delta: float = 1.0
     limits = {"delta": "(0, inf)"}
     degree = 2
+    of_residual = True
     units = ("delta",)
 
     def value(self, y: float, z: float) -> float:
@@ -208,6 +211,7 @@ class Pinball(NamedTuple):
     tau: float = 0.5
     limits = {"tau": "(0, 1)"}
     degree = 1
+    of_residual = True
 
     def value(self, y: float, z: float) -> float:
         r = y - z
@@ -241,6 +245,7 @@ class Expectile(NamedTuple):
     tau: float = 0.5
     limits = {"tau": "(0, 1)"}
     degree = 2
+    of_residual = True
 
     def value(self, y: float, z: float) -> float:
         w = self.tau if y > z else 1.0 - self.tau
@@ -257,90 +262,3 @@ class Expectile(NamedTuple):
     def slope(self, y: float, v: float, a: float) -> float:
         w = self.tau if v < a * y else 1.0 - self.tau
         return 1.0 / (1.0 + a / w)
-
-
-@register_jitable
-def exp(z: float) -> float:
-    """Exponential that overflows to infinity, in Python as when compiled."""
-    return math.exp(z) if z < 709.78 else INF
-
-
-@register_jitable
-def log_lambert(x: float) -> float:
-    """Solve exp(t) + t = x: t is the logarithm of Wright's omega function of x.
-
-    Newton's iteration on a convex increasing function, started to the right of the root, falls
-    monotonically; it has arrived when it no longer falls.
-    """
-    t = x if x <= 1.0 else math.log(x)
-    while True:
-        e = math.exp(t)
-        lower = t - (e + t - x) / (e + 1.0)
-        if not lower < t:
-            return t
-        t = lower
-
-
-class Poisson(NamedTuple):
-    """Halved Poisson deviance exp(z) - y z - y + y log y for counts y >= 0; predict exp(z).
-
-    Examples
-    --------
-    >>> from resolvent.losses import Poisson
-    >>> Poisson().value(1.0, 0.0)
-    0.0
-    """
-
-    targets = "nonnegative"
-    iterative = True
-
-    def inverse_link(self, z: float) -> float:
-        """Mean of y."""
-        return exp(z)
-
-    def value(self, y: float, z: float) -> float:
-        mean = exp(z)
-        if y == 0.0 or mean == INF:
-            return mean
-        distance = z - math.log(y)
-        if abs(distance) < 1.0:
-            return y * (math.expm1(distance) - distance)
-        return mean - y - y * distance
-
-    def conjugate(self, y: float, u: float) -> float:
-        mean = u + y
-        if mean < -ULPS * y:
-            return INF
-        if abs(u) < 0.5 * y:  # then the difference below would cancel
-            return u * math.log(mean) + y * (math.log1p(u / y) - u / y)
-        here = mean * math.log(mean) if mean > 0.0 else 0.0
-        there = y * math.log(y) if y > 0.0 else 0.0
-        return here - there - u
-
-    def resolvent(self, y: float, v: float, a: float) -> float:
-        # u = exp(z) - y where exp(z) + a z = s; with omega = exp(z) / a that is
-        # omega + log(omega) = s / a - log(a).
-        s = v + y
-        ratio = s / a
-        if ratio < -800.0 - abs(math.log(a)):
-            return -y  # exp(z) underflows
-        if ratio > 1e17:
-            z = math.log(s)  # a z is nothing beside s
-        else:
-            t = log_lambert(ratio - math.log(a))
-            # Of two equal forms of z the one that does not cancel.
-            z = ratio - math.exp(t) if t < 0.0 else t + math.log(a)
-        # One Newton step on the equation itself; z + step would round away the step.
-        mean = math.exp(z)
-        step = (s - a * z - mean) / (a + mean)
-        mean += mean * step
-        u = mean - y if mean + y <= abs(v) + abs(a * z) else v - a * z - a * step
-        return max(u, -y)
-
-    def response(self, y: float, v: float, a: float) -> tuple[float, float]:
-        u = resolvent(self, y, v, a)
-        mean = max(u + y, 0.0)
-        return u, mean / (mean + a)
-
-    def slope(self, y: float, v: float, a: float) -> float:
-        return response(self, y, v, a)[1]

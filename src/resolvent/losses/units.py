@@ -18,12 +18,18 @@ from resolvent.losses.envelope import Envelope
 NORMAL_QUARTILES = 1.349  # the distance between the quartiles of a standard normal variable
 ROUNDING = 1e-14
 
-__all__ = ["has_link", "in_units", "unit_of"]
+__all__ = ["has_link", "has_unit", "in_units", "unit_of"]
 
 
 def has_link(loss: Any) -> bool:
     """Whether predictions are not the scores but a function of them."""
     return "inverse_link" in vars(type(loss))
+
+
+def has_unit(loss: Any) -> bool:
+    """Whether targets of a loss have a unit that fits do not depend on; counts have one already."""
+    inner = getattr(loss, "loss", loss)
+    return getattr(inner, "degree", None) is not None and not hasattr(inner, "of_counts")
 
 
 def in_units(loss: Any, unit: float) -> tuple[Any, float]:
@@ -48,6 +54,9 @@ def in_units(loss: Any, unit: float) -> tuple[Any, float]:
     if isinstance(loss, Envelope):
         inner, factor = in_units(loss.loss, unit)
         return Envelope(inner, loss.alpha / factor), factor  # type: ignore[call-arg]
+    if hasattr(loss, "loss"):
+        inner, factor = in_units(loss.loss, unit)
+        return loss._replace(loss=inner), factor
     degree = getattr(loss, "degree", None)
     if degree is None:
         return loss, 1.0
@@ -60,11 +69,12 @@ def unit_of(loss: Any, y: np.ndarray, weight: np.ndarray) -> float:
 
     The spread is the distance between the quartiles over 1.349, which is the standard deviation of
     normal targets and no matter of outliers; where half of the targets are equal it is the standard
-    deviation. The unit is 1 where a loss has no ``degree``, or where it would be zero.
+    deviation. The unit is 1 where a loss has no ``degree``, or one of counts (``of_counts``), which
+    have a unit already, and where it would be zero.
     """
-    inner = loss.loss if isinstance(loss, Envelope) else loss
+    inner = getattr(loss, "loss", loss)
     largest = float(np.abs(y).max())
-    if getattr(inner, "degree", None) is None or not 0.0 < largest < np.inf:
+    if not has_unit(loss) or not 0.0 < largest < np.inf:
         return 1.0
     scaled, share = y / largest, weight / weight.sum()  # so that nothing overflows
     size = float(share @ scaled) if has_link(inner) else _spread(scaled, share)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any
 
@@ -15,16 +16,16 @@ from resolvent._clock import Clock
 from resolvent._threads import one_blas_thread
 from resolvent.estimators.base import Data, Machine
 from resolvent.estimators.compat import CallbackSupportMixin
-from resolvent.kernels import Linear, make_kernel
 from resolvent.model_selection.closed_form import has_closed_form
 from resolvent.model_selection.conformal import calibrate_by_folds
+from resolvent.model_selection.extend import MOST, beyond, join
 from resolvent.model_selection.folds import read_folds
 from resolvent.model_selection.grid import as_Cs, as_gammas, as_kernels, has_gamma
-from resolvent.model_selection.kernels import SharedGrams
 from resolvent.model_selection.report import Reporter
 from resolvent.model_selection.results import at_edges, choose, tabulate
 from resolvent.model_selection.scoring import HeldOutScorer
 from resolvent.model_selection.search import Search
+from resolvent.model_selection.shared import has_rank, share
 from resolvent.problem import Status
 
 # Of a time limit, how much the search may take; the rest is for the last fit.
@@ -42,19 +43,21 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
     """
 
     _tuned: type[Machine]
+    _seen: Any = None  # what `_see` notes of each cell
 
     def _plain(self) -> Any:
         """Make the estimator to tune, with all parameters that this one has in common with it."""
         common = self._tuned().get_params(deep=False).keys() & self.get_params(deep=False).keys()
         return self._tuned(**{name: getattr(self, name) for name in common})
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Any:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, offset: Any) -> Any:
         """Search, choose, fit the winner on all samples."""
         clock = Clock(self.time_limit)
         self._check_parameters()
         plain = self._plain()
         kernels = self._read_kernels(plain, X)
-        data = plain._read(X, y, sample_weight)
+        data = plain._read(X, y, sample_weight, offset)
+        plain._candidates = ()
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(plain, name):
                 setattr(self, name, getattr(plain, name))
@@ -66,24 +69,84 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
         score = HeldOutScorer(
             plain, self.scoring, data.X, y[data.kept], data.weight if self.weighted_scores else None
         )
+        search, table, gammas, Cs = self._search(plain, data, folds, score, (gammas, Cs), clock)
+        self.search_time_ = clock.seconds
+        self.search_status_ = search.status
+        if search.status == Status.INTERRUPTED and not table.complete.any():
+            raise KeyboardInterrupt  # nothing was compared: there is no choice to make
+        self.cv_results_ = tabulate(table, gammas, Cs)
+        self.best_index_ = choose(table, gammas, Cs, self.rule)
+        self._say_what_is_missing(table, search)
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.edges_ = at_edges(self.best_params_, gammas, Cs)
+        if not self.extend:
+            self._say_what_is_at_an_edge()
+        if self.refit:
+            g, i = divmod(self.best_index_, len(Cs))
+            if isinstance(gammas[g], np.ndarray):
+                data.X = gammas[g]
+            self._refit(plain, data, table.starts.get((g, i)), clock)
+            if self.conformal:
+                truth = data.y[:, 0] if data.codes is None else data.codes
+                calibrate_by_folds(plain, data, folds, truth, clock.left)
+        return self
+
+    def _search(
+        self, plain: Any, data: Data, folds: Any, score: Any, grid: tuple[Any, Any], clock: Clock
+    ) -> tuple[Search, Any, Any, Any]:
+        """Search a grid and, if asked for, beyond its edges until the best is inside."""
+        gammas, Cs = grid
+        report = Reporter(self, len(gammas) * len(Cs) * len(folds))
+        arguments = plain, data, folds, score
+        search = self._make_search(*arguments, (gammas, Cs), clock, report)
+        table, seen = search.run(), self._seen
+        room = {0: MOST, 1: MOST}
+        while self.extend and not search.stopped:
+            cell = divmod(choose(table, gammas, Cs, self.rule), len(Cs))
+            part = beyond(cell, table.means, gammas, Cs, room)
+            if part is None:
+                break
+            report.total = len(part.gammas) * len(part.Cs) * len(folds)
+            search = self._make_search(*arguments, (part.gammas, part.Cs), clock, report)
+            table = join(table, search.run(), part)
+            if part.axis == 0:
+                gammas = [*part.gammas, *gammas] if part.below else [*gammas, *part.gammas]
+            else:
+                Cs = np.concatenate([part.Cs, Cs] if part.below else [Cs, part.Cs])
+            if seen is not None:
+                pair = (self._seen, seen) if part.below else (seen, self._seen)
+                seen = np.concatenate(pair, axis=part.axis)
+        if seen is not None:
+            self._seen = seen
+        report.end()
+        return search, table, gammas, Cs
+
+    def _make_search(
+        self,
+        plain: Any,
+        data: Data,
+        folds: Any,
+        score: Any,
+        grid: tuple[Any, Any],
+        clock: Clock,
+        report: Reporter,
+    ) -> Search:
+        """Prepare the search of a grid."""
+        gammas, Cs = grid
         exact = self.search_tol is None
-        closed = has_closed_form(getattr(plain, "_loss", None), data.weight, len(folds), clock.left)
+        loss = getattr(plain, "_loss", None)
+        closed = has_closed_form(loss, data.weight, len(folds), clock.left)
+        closed = closed and not has_rank(plain, len(data))
+        precise = exact or closed or self.search_tol < SINGLE
         with one_blas_thread() as threads:
             workers = threads if self.n_jobs in (None, -1) else self.n_jobs
-        report = Reporter(self, len(gammas) * len(Cs) * len(folds))
-        search = Search(
+        return Search(
             plain,
             data,
             folds,
             score,
-            SharedGrams(
-                data.X,
-                lambda gamma: _kernel_of(plain, gamma),
-                gammas,
-                getattr(self, "memory_limit", None),
-                None if exact or closed or self.search_tol < SINGLE else "float32",
-                workers,
-            ),
+            share(plain, data, gammas, folds, None if precise else "float32", workers),
             Cs,
             tol=plain.tol if self.search_tol is None else self.search_tol,
             exact=exact,
@@ -96,28 +159,6 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
             watch=report,
             see=self._see(data, folds, (len(gammas), len(Cs))),
         )
-        table = search.run()
-        report.end()
-        self.search_time_ = clock.seconds
-        self.search_status_ = search.status
-        if search.status == Status.INTERRUPTED and not table.complete.any():
-            raise KeyboardInterrupt  # nothing was compared: there is no choice to make
-        self.cv_results_ = tabulate(table, gammas, Cs)
-        self.best_index_ = choose(table, gammas, Cs, self.rule)
-        self._say_what_is_missing(table, search)
-        self.best_params_ = self.cv_results_["params"][self.best_index_]
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self.edges_ = at_edges(self.best_params_, gammas, Cs)
-        self._say_what_is_at_an_edge()
-        if self.refit:
-            g, i = divmod(self.best_index_, len(Cs))
-            if isinstance(gammas[g], np.ndarray):
-                data.X = gammas[g]
-            self._refit(plain, data, table.starts.get((g, i)), clock)
-            if self.conformal:
-                truth = data.y[:, 0] if data.codes is None else data.codes
-                calibrate_by_folds(plain, data, folds, truth, clock.left)
-        return self
 
     def _read_kernels(self, plain: Any, X: Any) -> list[Any] | None:
         """Kernels or matrices in the place of gammas; the first kernel says how to read X."""
@@ -125,7 +166,7 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
             return None
         kernels = as_kernels(self.gammas, plain._is_precomputed(), _num_samples(X))
         if kernels is not None and not plain._is_precomputed():
-            plain.kernel = kernels[0]
+            plain.kernel, plain._candidates = kernels[0], kernels
         return kernels
 
     def _grid(self, plain: Any, data: Data, kernels: list[Any] | None) -> list[Any]:
@@ -162,7 +203,7 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
         for name, edge in self.edges_.items():
             warnings.warn(
                 f"The best {name}={self.best_params_[name]:.4g} is the {edge} of its grid: better "
-                f"ones may lie beyond. Give {name}s that reach further.",
+                f"ones may lie beyond. Give {name}s that reach further, or extend=True.",
                 UserWarning,
                 stacklevel=5,
             )
@@ -238,21 +279,23 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
             return self.search_status_
         return max(self.search_status_, self.best_estimator_.status_)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, offset: Any = None) -> np.ndarray:
         """Predictions of the best estimator.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples; for a precomputed kernel, its values against the training samples.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
 
         Returns
         -------
         ndarray
         """
-        return self._best().predict(X)
+        return self._best().predict(X, offset)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
         """Score of the best estimator by `scoring`.
 
         Parameters
@@ -263,6 +306,8 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
             Weights.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
 
         Returns
         -------
@@ -272,6 +317,10 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
 
         args = {} if sample_weight is None else {"sample_weight": sample_weight}
         best = self._best()
+        if offset is not None:
+            known = best._with_offset(best._scores(X), offset)
+            best = copy.copy(best)
+            best._scores = lambda _: known
         return float(check_scoring(best, self.scoring)(best, X, y, **args))
 
     def __sklearn_tags__(self) -> Any:
@@ -291,7 +340,7 @@ def _has_probabilities(estimator: Any) -> bool:
 class CrossValidatedRegressor(CrossValidated):
     """What the regressors share."""
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+    def predict_interval(self, X: Any, coverage: float = 0.9, offset: Any = None) -> np.ndarray:
         """Intervals that hold the target with a probability that is asked for.
 
         They need ``conformal=True``, for which no row is set aside: the chosen model is fitted
@@ -306,6 +355,8 @@ class CrossValidatedRegressor(CrossValidated):
             Samples; for a precomputed kernel, its values against the training samples.
         coverage : float, default=0.9
             Strictly between 0 and 1; any, at any time.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
 
         Returns
         -------
@@ -313,13 +364,13 @@ class CrossValidatedRegressor(CrossValidated):
             Lower and upper ends. They hold the prediction, widen with the coverage, and are
             infinite where there are too few rows for it.
         """
-        return self._best().predict_interval(X, coverage)
+        return self._best().predict_interval(X, coverage, offset)
 
 
 class CrossValidatedClassifier(CrossValidated):
     """What the classifiers share."""
 
-    def predict_set(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+    def predict_set(self, X: Any, coverage: float = 0.9, offset: Any = None) -> np.ndarray:
         """Labels, in sets that hold the true one with a probability that is asked for.
 
         They need ``conformal=True``; the guarantee is that of `predict_interval` of regressors.
@@ -330,73 +381,68 @@ class CrossValidatedClassifier(CrossValidated):
             Samples; for a precomputed kernel, its values against the training samples.
         coverage : float, default=0.9
             Strictly between 0 and 1; any, at any time.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
 
         Returns
         -------
         ndarray of bool of shape (n_samples, n_classes)
             Which of `classes_` are in the set of each sample; that of `predict` always is.
         """
-        return self._best().predict_set(X, coverage)
+        return self._best().predict_set(X, coverage, offset)
 
     @property
     def classes_(self) -> np.ndarray:
         """The labels."""
         return self._best().classes_
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any, offset: Any = None) -> np.ndarray:
         """Scores of the classes.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples; for a precomputed kernel, its values against the training samples.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             For two classes, positive for the second.
         """
-        return self._best().decision_function(X)
+        return self._best().decision_function(X, offset)
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any, offset: Any = None) -> np.ndarray:
         """Probabilities of the classes, for losses that model them.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return self._best().predict_proba(X)
+        return self._best().predict_proba(X, offset)
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Any, offset: Any = None) -> np.ndarray:
         """Logarithms of the probabilities of the classes.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Samples.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores of these samples; None is zero.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return self._best().predict_log_proba(X)
-
-
-def _kernel_of(plain: Any, gamma: Any) -> Any:
-    """Kernel of an estimator at a gamma, which may be None or a kernel; None if precomputed."""
-    if not hasattr(plain, "kernel"):
-        return Linear()
-    if plain._is_precomputed():
-        return None
-    if not isinstance(gamma, float | None):  # a kernel itself
-        return make_kernel(gamma)
-    return make_kernel(
-        plain.kernel, gamma=1.0 if gamma is None else gamma, degree=plain.degree, coef0=plain.coef0
-    )
+        return self._best().predict_log_proba(X, offset)

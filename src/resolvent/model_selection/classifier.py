@@ -7,9 +7,10 @@ from typing import Any
 from resolvent.estimators.classifier import KernelClassifier
 from resolvent.estimators.fit_method import fit_method
 from resolvent.model_selection.base import CrossValidatedClassifier
+from resolvent.model_selection.landmarks import OfRank
 
 
-class KernelClassifierCV(CrossValidatedClassifier):
+class KernelClassifierCV(OfRank, CrossValidatedClassifier):
     """Kernel classifier with any loss whose gamma and C are chosen by cross-validation.
 
     All folds, classes and values of C share one kernel matrix for each gamma, solutions are
@@ -35,7 +36,7 @@ class KernelClassifierCV(CrossValidatedClassifier):
     coef0 : float, default=0.0
         Independent term of the polynomial kernel.
     fit_intercept : bool, default=True
-        Whether to add an unpenalised offset.
+        Whether to add an intercept, which is not penalised.
     class_weight : dict, "balanced" or None, default=None
         Factors of C for the classes; "balanced" is by the samples of each fold.
     multi_class : {"ovr", "ovo"}, default="ovr"
@@ -48,6 +49,9 @@ class KernelClassifierCV(CrossValidatedClassifier):
     rule : {"best", "one_standard_error"}, default="best"
         The pair with the best mean score, or the one with the smallest C whose mean is within one
         standard error of it.
+    extend : bool, default=False
+        Whether to go on beyond the grid where the best C or gamma is its smallest or largest, until
+        it is not, or scores gain less than 1e-4 of themselves; by up to 30 values for each.
     refit : bool, default=True
         Whether to fit the chosen pair on all samples.
     conformal : bool, default=False
@@ -70,8 +74,19 @@ class KernelClassifierCV(CrossValidatedClassifier):
         Seconds for everything; the best of what was reached is fitted.
     memory_limit : int or str, default="auto"
         Bytes, or a string like "2GB", for kernel matrices; "auto" is a quarter of what is free.
+    rank : int, "auto" or None, default=None
+        Number of landmarks of low-rank fits, in the search and after it: for each gamma the kernel
+        is computed between all samples and landmarks once, and each fold uses those that it learns
+        from. "auto" searches with 512 of them and fits the winner to `tol`; None is exact.
+    landmarks : {"rpcholesky", "uniform"}, indices or rows, default="rpcholesky"
+        Landmarks of the last fit, see :func:`resolvent.gram`; the folds of the search choose theirs
+        at random. Those that are given are the search's too, but for indices of samples that a fold
+        holds out.
+    certificate : {"auto", "exact", "sampled", "subspace"}, default="auto"
+        How `dual_gap_` of the last fit, of the exact problem, is found, as in
+        :class:`resolvent.KernelClassifier`.
     random_state : int, RandomState or None, default=None
-        Seed of the order of updates; None is a fixed seed.
+        Seed of what is drawn at random: order of updates, landmarks. None is a fixed seed.
     verbose : int, default=0
         Whether to report progress through the logger "resolvent".
 
@@ -93,6 +108,8 @@ class KernelClassifierCV(CrossValidatedClassifier):
     n_splits_ : int
         Number of folds.
     dual_gap_, n_iter_, solver_
+        Those of `best_estimator_`.
+    rank_, landmarks_, certificate_, optimization_gap_, approximation_gap_
         Those of `best_estimator_`.
     search_status_ : Status
         CONVERGED, or why the search ended early: CALLBACK, TIME_LIMIT or INTERRUPTED.
@@ -130,6 +147,7 @@ class KernelClassifierCV(CrossValidatedClassifier):
         cv: Any = 5,
         scoring: Any = None,
         rule: str = "best",
+        extend: bool = False,
         refit: bool = True,
         conformal: bool = False,
         weighted_scores: bool = True,
@@ -140,6 +158,9 @@ class KernelClassifierCV(CrossValidatedClassifier):
         max_iter: int | None = None,
         time_limit: float | None = None,
         memory_limit: Any = "auto",
+        rank: Any = None,
+        landmarks: Any = "rpcholesky",
+        certificate: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -155,6 +176,7 @@ class KernelClassifierCV(CrossValidatedClassifier):
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
+        self.extend = extend
         self.refit = refit
         self.conformal = conformal
         self.weighted_scores = weighted_scores
@@ -165,12 +187,20 @@ class KernelClassifierCV(CrossValidatedClassifier):
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.memory_limit = memory_limit
+        self.rank = rank
+        self.landmarks = landmarks
+        self.certificate = certificate
         self.random_state = random_state
         self.verbose = verbose
 
     @fit_method
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        offset: Any = None,
     ) -> KernelClassifierCV:
         """Choose by cross-validation and fit.
 
@@ -184,9 +214,12 @@ class KernelClassifierCV(CrossValidatedClassifier):
             Weights; 2 is the sample given twice, 0 the sample absent.
         groups : array-like of shape (n_samples,), optional
             Groups of samples, for splitters that keep groups together.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores, such as the logarithm of an exposure; not the intercept,
+            which is the same for all samples.
 
         Returns
         -------
         KernelClassifierCV
         """
-        return self._fit(X, y, sample_weight, groups)
+        return self._fit(X, y, sample_weight, groups, offset)

@@ -11,11 +11,12 @@ import numpy as np
 from resolvent._solve import solve
 from resolvent.grams import Gram
 from resolvent.losses import as_loss
+from resolvent.model_selection.measure import ByGap
 from resolvent.model_selection.splitting import Splitting
 from resolvent.problem import Array, Problem, Status, sums, times_weight
 from resolvent.problem.certificate import bounds, relative_gap, relative_gaps
 from resolvent.solvers.choose import choose, facts_of, steps_of
-from resolvent.solvers.iterate import Point, Steps
+from resolvent.solvers.iterate import Point, iterate
 
 TRIALS = 6  # ways to scale a solution to the next C
 WORK_GROWTH = 2.0  # of the work from one C to the next, where it grows
@@ -146,7 +147,9 @@ class Walker(ABC):
             self.pause()
 
         if self.coef is not None and self.C:
-            self.coef = self.coef * (C / self.C)
+            with np.errstate(over="ignore"):  # of weights near the largest number
+                self.coef = self.coef * (C / self.C)
+            self.coef = self.coef if np.isfinite(self.coef).all() else None
         solution = solve(
             self.loss,
             self.gram,
@@ -204,27 +207,25 @@ class Coarse(Walker):
             return None  # as it would be after much work
         problem = self.problem(C)
         point, same = self._start(problem, C)
-        gaps = np.full(problem.m, np.inf)
         most_blocks = self.settings["max_iter"] or np.inf
-        largest = np.full(problem.m, np.inf)
-        steps = steps_of(choose(facts_of(problem)), problem, self.tol)(point)
-        for blocks in range(MAX_BLOCKS):
-            for j in point.running:
-                gaps[j] = self._gap(problem, point, j, C)
-            if np.isnan(gaps).any():
-                return self._in_full(C, np.zeros_like(point.coef))
-            # a problem that does not move any more is as exact as its scores are
-            done = (gaps <= self.tol) | (largest == 0.0)
-            if blocks == 0:  # other starts have yet to find their offset
-                done &= same
-            point.running = point.running[~done[point.running]]
-            if len(point.running) == 0 or blocks >= most_blocks:
-                return self._stage(C, point, gaps)
-            if point.work.max() > most:
-                self.C, self.point = C, point
-                return None
-            largest = self._iterate(steps)
-        return self._in_full(C, point.coef)
+        watch = ByGap(
+            point,
+            lambda j, _: self._gap(problem, point, j, C),
+            self.tol,
+            self.pause,
+            at_once=same,  # other starts have yet to find their offset
+            most_iterations=min(most_blocks, MAX_BLOCKS),
+            most_work=most,
+        )
+        iterate(steps_of(choose(facts_of(problem)), problem, self.tol), point, watch)
+        if watch.status == Status.NOT_PSD:
+            return self._in_full(C, np.zeros_like(point.coef))
+        if watch.status == Status.TIME_LIMIT:
+            self.C, self.point = C, point
+            return None
+        if watch.status == Status.MAX_ITER and most_blocks > MAX_BLOCKS:
+            return self._in_full(C, point.coef)
+        return self._stage(C, point, watch.gaps)
 
     def _stage(self, C: float, point: Point, gaps: Array) -> Stage:
         """Keep where blocks have led to at C; if numbers have overflowed, solve it in full."""
@@ -234,14 +235,6 @@ class Coarse(Walker):
             return self._in_full(C, np.zeros_like(point.coef))
         self.C, self.point = C, point
         return stage
-
-    def _iterate(self, steps: Steps) -> Array:
-        """Take one iteration; the largest move of each problem."""
-        for largest in steps:
-            self.pause()
-            if largest is not None:
-                return largest
-        raise AssertionError("solvers never end by themselves")
 
     def _in_full(self, C: float, coef: Array) -> Stage:
         self.coef, self.point, self.C = coef.T, None, 0.0

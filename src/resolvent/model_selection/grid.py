@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from resolvent.kernels import KERNELS, Kernel, make_kernel
-from resolvent.kernels.points import as_rows
+from resolvent.kernels.rows import as_rows
 from resolvent.problem import Array
 
 SMALLEST_C, LARGEST_C = 1e-2, 1e3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from threading import Lock
 from typing import Any
@@ -14,10 +15,66 @@ from resolvent.grams.memory import parse_memory
 from resolvent.grams.rows import TILE_COLUMNS, TILE_ROWS, StoredGram
 from resolvent.kernels import RBF, Kernel, Linear, Points
 from resolvent.kernels.exponential import exp_not_positive
-from resolvent.kernels.points import split
+from resolvent.kernels.rows import split
 
 
-class SharedGrams:
+class Shared(ABC):
+    """Makes what is shared at each gamma once, and drops it after its last use.
+
+    Attributes
+    ----------
+    gammas : list
+        The values, or what is in their place.
+    workers : int
+        How many threads may solve problems at a time.
+    """
+
+    def __init__(self, gammas: list[Any], workers: int) -> None:
+        self.gammas, self.workers = gammas, workers
+        self.left = [0] * len(gammas)
+        self.made: dict[int, Any] = {}
+        self.lock = Lock()
+
+    @abstractmethod
+    def _make(self, g: int, pause: Callable[[], None]) -> Any:
+        """Make what is shared at gamma number g."""
+
+    def _drop(self, g: int) -> None:
+        """Forget what is shared at gamma number g."""
+        self.made.pop(g, None)
+
+    def of_fold(self, shared: Any, k: int, pause: Callable[[], None]) -> Gram:
+        """Kernel matrix of all samples for fold number k."""
+        return shared
+
+    def have_room(self, size: int) -> bool:
+        """Whether so many bytes more for each matrix in use are within the limit."""
+        return False
+
+    def expect(self, g: int, uses: int) -> None:
+        """Say how often what is shared at gamma number g will be taken."""
+        self.left[g] = uses
+
+    def take(self, g: int, pause: Callable[[], None]) -> Any:
+        """Take what is shared at gamma number g for one use.
+
+        `pause` is called while it is made; what it raises ends that.
+        """
+        with self.lock:
+            if g not in self.made:
+                with others_wait():
+                    self.made[g] = self._make(g, pause)
+            return self.made[g]
+
+    def give_back(self, g: int) -> None:
+        """Say that one use of it is over."""
+        with self.lock:
+            self.left[g] -= 1
+            if self.left[g] == 0:
+                self._drop(g)
+
+
+class SharedGrams(Shared):
     """Makes the kernel matrix of each gamma once and drops it after its last use.
 
     In the place of values of gamma there may be kernels, or the matrices themselves.
@@ -41,11 +98,6 @@ class SharedGrams:
         Precision; None is that of X.
     workers : int
         How many threads there are.
-
-    Attributes
-    ----------
-    workers : int
-        How many threads may solve problems at a time.
     """
 
     def __init__(
@@ -57,45 +109,24 @@ class SharedGrams:
         dtype: Any,
         workers: int,
     ) -> None:
-        self.X, self.make_kernel, self.gammas, self.dtype = X, make_kernel, gammas, dtype
-        self.left = [0] * len(gammas)
-        self.made: dict[int, Gram] = {}
+        super().__init__(gammas, workers)
+        self.X, self.make_kernel, self.dtype = X, make_kernel, dtype
         # Memory of matrices that were made, and that of those dropped, which the next ones fill
         # again: the first touch of fresh memory takes many times as long as they do.
         self.rooms: dict[int, np.ndarray] = {}
         self.spare: list[np.ndarray] = []
-        self.lock = Lock()
         self.limit = parse_memory(memory_limit)
         self.largest = max(gammas) if isinstance(gammas[0], float) else gammas[0]
         self.distances: np.ndarray | None = None
-        self.workers, self.live = workers, min(workers, len(gammas))
+        self.live = min(workers, len(gammas))
         kernel: Kernel | None = make_kernel(self.largest)
         if kernel is not None and not isinstance(kernel, Linear):
             self._plan(kernel)
 
-    def expect(self, g: int, uses: int) -> None:
-        """Say how often the matrix of gamma number g will be taken."""
-        self.left[g] = uses
-
-    def take(self, g: int, pause: Callable[[], None]) -> Gram:
-        """Take the kernel matrix of gamma number g for one use.
-
-        `pause` is called while it is made; what it raises ends that.
-        """
-        with self.lock:
-            if g not in self.made:
-                with others_wait():
-                    self.made[g] = self._make(g, pause)
-            return self.made[g]
-
-    def give_back(self, g: int) -> None:
-        """Say that one use of it is over."""
-        with self.lock:
-            self.left[g] -= 1
-            if self.left[g] == 0:
-                self.made.pop(g, None)
-                if g in self.rooms:
-                    self.spare.append(self.rooms.pop(g))
+    def _drop(self, g: int) -> None:
+        super()._drop(g)
+        if g in self.rooms:
+            self.spare.append(self.rooms.pop(g))
 
     def have_room(self, size: int) -> bool:
         """Whether so many bytes more for each matrix in use are within the limit."""

@@ -21,7 +21,7 @@ class Weights:
 
     @property
     def intercept_(self) -> Any:
-        """Offset."""
+        """Intercept."""
         return self._best().intercept_  # type: ignore[attr-defined]
 
 
@@ -38,7 +38,7 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
     Cs : int or array-like, default=10
         Values of C; a number is so many of them from 0.01 to 1000.
     fit_intercept : bool, default=True
-        Whether to add an unpenalised offset.
+        Whether to add an intercept, which is not penalised.
     class_weight : dict, "balanced" or None, default=None
         Factors of C for the classes; "balanced" is by the samples of each fold.
     cv : int, splitter or iterable, default=5
@@ -49,6 +49,9 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
     rule : {"best", "one_standard_error"}, default="best"
         The pair with the best mean score, or the one with the smallest C whose mean is within one
         standard error of it.
+    extend : bool, default=False
+        Whether to go on beyond the grid where the best C or gamma is its smallest or largest, until
+        it is not, or scores gain less than 1e-4 of themselves; by up to 30 values for each.
     refit : bool, default=True
         Whether to fit the chosen pair on all samples.
     conformal : bool, default=False
@@ -70,7 +73,7 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
     time_limit : float or None, default=None
         Seconds for everything; the best of what was reached is fitted.
     random_state : int, RandomState or None, default=None
-        Seed of the order of updates; None is a fixed seed.
+        Seed of what is drawn at random: order of updates, landmarks. None is a fixed seed.
     verbose : int, default=0
         Whether to report progress through the logger "resolvent".
 
@@ -123,6 +126,7 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
         cv: Any = 5,
         scoring: Any = None,
         rule: str = "best",
+        extend: bool = False,
         refit: bool = True,
         conformal: bool = False,
         weighted_scores: bool = True,
@@ -142,6 +146,7 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
+        self.extend = extend
         self.refit = refit
         self.conformal = conformal
         self.weighted_scores = weighted_scores
@@ -156,7 +161,12 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
 
     @fit_method
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        offset: Any = None,
     ) -> LinearClassifierCV:
         """Choose by cross-validation and fit.
 
@@ -170,12 +180,15 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
             Weights; 2 is the sample given twice, 0 the sample absent.
         groups : array-like of shape (n_samples,), optional
             Groups of samples, for splitters that keep groups together.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores, such as the logarithm of an exposure; not the intercept,
+            which is the same for all samples.
 
         Returns
         -------
         LinearClassifierCV
         """
-        return self._fit(X, y, sample_weight, groups)
+        return self._fit(X, y, sample_weight, groups, offset)
 
 
 class LinearRegressorCV(Weights, CrossValidatedRegressor):
@@ -193,7 +206,7 @@ class LinearRegressorCV(Weights, CrossValidatedRegressor):
     Cs : int or array-like, default=10
         Values of C; a number is so many of them from 0.01 to 1000.
     fit_intercept : bool, default=True
-        Whether to add an unpenalised offset.
+        Whether to add an intercept, which is not penalised.
     normalize_y : bool, default=True
         Whether C and the parameters of the loss are in units of the target's spread, so that a
         model of ``a y + b`` is that of y times a plus b; False is in those of the data.
@@ -205,6 +218,9 @@ class LinearRegressorCV(Weights, CrossValidatedRegressor):
     rule : {"best", "one_standard_error"}, default="best"
         The pair with the best mean score, or the one with the smallest C whose mean is within one
         standard error of it.
+    extend : bool, default=False
+        Whether to go on beyond the grid where the best C or gamma is its smallest or largest, until
+        it is not, or scores gain less than 1e-4 of themselves; by up to 30 values for each.
     refit : bool, default=True
         Whether to fit the chosen pair on all samples.
     conformal : bool, default=False
@@ -226,7 +242,7 @@ class LinearRegressorCV(Weights, CrossValidatedRegressor):
     time_limit : float or None, default=None
         Seconds for everything; the best of what was reached is fitted.
     random_state : int, RandomState or None, default=None
-        Seed of the order of updates; None is a fixed seed.
+        Seed of what is drawn at random: order of updates, landmarks. None is a fixed seed.
     verbose : int, default=0
         Whether to report progress through the logger "resolvent".
 
@@ -278,6 +294,7 @@ class LinearRegressorCV(Weights, CrossValidatedRegressor):
         cv: Any = 5,
         scoring: Any = None,
         rule: str = "best",
+        extend: bool = False,
         refit: bool = True,
         conformal: bool = False,
         weighted_scores: bool = True,
@@ -297,6 +314,7 @@ class LinearRegressorCV(Weights, CrossValidatedRegressor):
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
+        self.extend = extend
         self.refit = refit
         self.conformal = conformal
         self.weighted_scores = weighted_scores
@@ -311,7 +329,12 @@ class LinearRegressorCV(Weights, CrossValidatedRegressor):
 
     @fit_method
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        offset: Any = None,
     ) -> LinearRegressorCV:
         """Choose by cross-validation and fit.
 
@@ -325,9 +348,12 @@ class LinearRegressorCV(Weights, CrossValidatedRegressor):
             Weights; 2 is the sample given twice, 0 the sample absent.
         groups : array-like of shape (n_samples,), optional
             Groups of samples, for splitters that keep groups together.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores, such as the logarithm of an exposure; not the intercept,
+            which is the same for all samples.
 
         Returns
         -------
         LinearRegressorCV
         """
-        return self._fit(X, y, sample_weight, groups)
+        return self._fit(X, y, sample_weight, groups, offset)

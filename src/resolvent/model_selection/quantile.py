@@ -10,9 +10,10 @@ from resolvent.estimators.base import Data
 from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.quantile import KernelQuantileRegressor
 from resolvent.model_selection.base import CrossValidatedRegressor
+from resolvent.model_selection.landmarks import OfRank
 
 
-class KernelQuantileRegressorCV(CrossValidatedRegressor):
+class KernelQuantileRegressorCV(OfRank, CrossValidatedRegressor):
     """Quantiles by kernel regression whose gamma and C are chosen by cross-validation.
 
     All quantiles, folds and values of C share one kernel matrix for each gamma. The default score
@@ -40,7 +41,7 @@ class KernelQuantileRegressorCV(CrossValidatedRegressor):
     coef0 : float, default=0.0
         Independent term of the polynomial kernel.
     fit_intercept : bool, default=True
-        Whether to add an unpenalised offset.
+        Whether to add an intercept, which is not penalised.
     normalize_y : bool, default=True
         Whether C and the parameters of the loss are in units of the target's spread, so that a
         model of ``a y + b`` is that of y times a plus b; False is in those of the data.
@@ -52,6 +53,9 @@ class KernelQuantileRegressorCV(CrossValidatedRegressor):
     rule : {"best", "one_standard_error"}, default="best"
         The pair with the best mean score, or the one with the smallest C whose mean is within one
         standard error of it.
+    extend : bool, default=False
+        Whether to go on beyond the grid where the best C or gamma is its smallest or largest, until
+        it is not, or scores gain less than 1e-4 of themselves; by up to 30 values for each.
     refit : bool, default=True
         Whether to fit the chosen pair on all samples.
     conformal : bool, default=False
@@ -74,8 +78,19 @@ class KernelQuantileRegressorCV(CrossValidatedRegressor):
         Seconds for everything; the best of what was reached is fitted.
     memory_limit : int or str, default="auto"
         Bytes, or a string like "2GB", for kernel matrices; "auto" is a quarter of what is free.
+    rank : int, "auto" or None, default=None
+        Number of landmarks of low-rank fits, in the search and after it: for each gamma the kernel
+        is computed between all samples and landmarks once, and each fold uses those that it learns
+        from. "auto" searches with 512 of them and fits the winner to `tol`; None is exact.
+    landmarks : {"rpcholesky", "uniform"}, indices or rows, default="rpcholesky"
+        Landmarks of the last fit, see :func:`resolvent.gram`; the folds of the search choose theirs
+        at random. Those that are given are the search's too, but for indices of samples that a fold
+        holds out.
+    certificate : {"auto", "exact", "sampled", "subspace"}, default="auto"
+        How `dual_gap_` of the last fit, of the exact problem, is found, as in
+        :class:`resolvent.KernelClassifier`.
     random_state : int, RandomState or None, default=None
-        Seed of the order of updates; None is a fixed seed.
+        Seed of what is drawn at random: order of updates, landmarks. None is a fixed seed.
     verbose : int, default=0
         Whether to report progress through the logger "resolvent".
 
@@ -97,6 +112,8 @@ class KernelQuantileRegressorCV(CrossValidatedRegressor):
     n_splits_ : int
         Number of folds.
     dual_gap_, n_iter_, solver_
+        Those of `best_estimator_`.
+    rank_, landmarks_, certificate_, optimization_gap_, approximation_gap_
         Those of `best_estimator_`.
     search_status_ : Status
         CONVERGED, or why the search ended early: CALLBACK, TIME_LIMIT or INTERRUPTED.
@@ -138,6 +155,7 @@ class KernelQuantileRegressorCV(CrossValidatedRegressor):
         cv: Any = 5,
         scoring: Any = None,
         rule: str = "best",
+        extend: bool = False,
         refit: bool = True,
         conformal: bool = False,
         weighted_scores: bool = True,
@@ -148,6 +166,9 @@ class KernelQuantileRegressorCV(CrossValidatedRegressor):
         max_iter: int | None = None,
         time_limit: float | None = None,
         memory_limit: Any = "auto",
+        rank: Any = None,
+        landmarks: Any = "rpcholesky",
+        certificate: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -163,6 +184,7 @@ class KernelQuantileRegressorCV(CrossValidatedRegressor):
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
+        self.extend = extend
         self.refit = refit
         self.conformal = conformal
         self.weighted_scores = weighted_scores
@@ -173,12 +195,20 @@ class KernelQuantileRegressorCV(CrossValidatedRegressor):
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.memory_limit = memory_limit
+        self.rank = rank
+        self.landmarks = landmarks
+        self.certificate = certificate
         self.random_state = random_state
         self.verbose = verbose
 
     @fit_method
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        offset: Any = None,
     ) -> KernelQuantileRegressorCV:
         """Choose by cross-validation and fit.
 
@@ -192,34 +222,39 @@ class KernelQuantileRegressorCV(CrossValidatedRegressor):
             Weights; 2 is the sample given twice, 0 the sample absent.
         groups : array-like of shape (n_samples,), optional
             Groups of samples, for splitters that keep groups together.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores, such as the logarithm of an exposure; not the intercept,
+            which is the same for all samples.
 
         Returns
         -------
         KernelQuantileRegressorCV
         """
-        return self._fit(X, y, sample_weight, groups)
+        return self._fit(X, y, sample_weight, groups, offset)
 
     def _see(self, data: Data, folds: Any, shape: tuple[int, int]) -> Any:
         """Note how many held-out targets are below each quantile, and inside the band."""
         taus = np.atleast_1d(np.asarray(self.quantile, dtype=float))
         ranks = np.argsort(np.argsort(taus, kind="stable"))
-        self._below = np.full((*shape, len(folds), len(taus) + 2), np.nan)
+        seen = self._seen = np.full((*shape, len(folds), len(taus) + 2), np.nan)
 
-        def see(g: int, i: int, k: int, scores: np.ndarray) -> None:
+        def note(g: int, i: int, k: int, scores: np.ndarray) -> None:
             weight, y = data.weight[folds[k].test], data.y[folds[k].test]
             curves = np.sort(scores, axis=1)
             inside = (curves[:, :1] <= y) & (y <= curves[:, -1:])
-            self._below[g, i, k] = [
+            seen[g, i, k] = [
                 *(weight @ (y <= curves[:, ranks])),
                 *(weight @ inside),
                 weight.sum(),
             ]
 
-        return see
+        return note
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> KernelQuantileRegressorCV:
-        super()._fit(X, y, sample_weight, groups)
-        sums = self._below.reshape(-1, *self._below.shape[2:]).sum(axis=1)
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, offset: Any
+    ) -> KernelQuantileRegressorCV:
+        super()._fit(X, y, sample_weight, groups, offset)
+        sums = self._seen.reshape(-1, *self._seen.shape[2:]).sum(axis=1)
         shares = sums[:, :-1] / sums[:, -1:]
         for q, tau in enumerate(np.atleast_1d(self.quantile)):
             self.cv_results_[f"coverage_{tau:g}"] = shares[:, q]
@@ -228,5 +263,5 @@ class KernelQuantileRegressorCV(CrossValidatedRegressor):
         self.band_coverage_ = (
             float(shares[self.best_index_, -1]) if len(self.coverage_) > 1 else np.nan
         )
-        del self._below
+        del self._seen
         return self

@@ -26,7 +26,8 @@ def tabulate(table: Table, gammas: list[Any], Cs: Array) -> dict[str, Any]:
         results[f"split{k}_test_score"] = folds[:, k]
     means = folds.mean(axis=1)
     results["mean_test_score"] = means
-    results["std_test_score"] = folds.std(axis=1)
+    sizes = np.maximum(np.abs(folds).max(axis=1), 1.0)  # the squares of scores may overflow
+    results["std_test_score"] = sizes * (folds / sizes[:, None]).std(axis=1)
     known = np.where(np.isnan(means), -np.inf, means)
     results["rank_test_score"] = np.array([1 + np.sum(known > m) for m in known], dtype=np.int32)
     results["max_relative_gap"] = table.gaps.reshape(len(params), -1).max(axis=1)

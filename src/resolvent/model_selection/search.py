@@ -17,7 +17,7 @@ from resolvent.grams import Gram
 from resolvent.model_selection.closed_form import SquaredFolds
 from resolvent.model_selection.folds import Fold
 from resolvent.model_selection.follow import Coarse, Stage, follow, join, together
-from resolvent.model_selection.kernels import SharedGrams
+from resolvent.model_selection.kernels import Shared
 from resolvent.model_selection.scoring import HeldOutScorer
 from resolvent.model_selection.splitting import BYTES, Splitting, cost
 from resolvent.problem import Array, Status
@@ -71,8 +71,8 @@ class Search:
         Which of them each fold learns from and is scored on.
     score : HeldOutScorer
         Scores of held-out samples.
-    grams : SharedGrams
-        The kernel matrices.
+    grams : Shared
+        The kernel matrices, or what they are made of in each fold.
     Cs : ndarray
         Values of C, increasing.
     tol : float
@@ -95,7 +95,7 @@ class Search:
         data: Data,
         folds: list[Fold],
         score: HeldOutScorer,
-        grams: SharedGrams,
+        grams: Shared,
         Cs: Array,
         *,
         tol: float,
@@ -180,7 +180,7 @@ class Search:
         finally:
             self.grams.give_back(g)
 
-    def _one_fold(self, g: int, k: int, gram: Gram) -> None:
+    def _one_fold(self, g: int, k: int, gram: Any) -> None:
         i, start = 0, self._beside(g, k)
 
         def hand_over(walkers: list[Coarse]) -> None:
@@ -247,7 +247,7 @@ class Search:
 
     def _stages(
         self,
-        gram: Gram,
+        shared: Any,
         k: int,
         Cs: Array,
         start: Array | None = None,
@@ -261,10 +261,10 @@ class Search:
         alive, constant = self._alive(k, targets, weights)
         several, kept = isinstance(losses, list), targets[:, alive]
         if weights.ndim == 1:  # held-out samples of a class that is left out count for nothing
-            kept[kept.sum(axis=1) == 0.0, 0] = 1.0
+            kept[kept.real.sum(axis=1) == 0.0, 0] = 1.0
         stages = follow(
             [loss for loss, yes in zip(losses, alive, strict=True) if yes] if several else losses,
-            gram,
+            self.grams.of_fold(shared, k, self.pause),
             kept,
             weights[:, alive] if weights.ndim == 2 else weights,
             Cs,
@@ -294,7 +294,8 @@ class Search:
         inside = (weights > 0).reshape(len(weights), -1)  # one column for classes that are coupled
         if weights.ndim == 1:
             targets = 2.0 * targets - 1.0
-        up, down = (inside & (targets > 0)).any(axis=0), (inside & (targets < 0)).any(axis=0)
+        positive = targets.real > 0.0
+        up, down = (inside & positive).any(axis=0), (inside & ~positive).any(axis=0)
         alive = up & down
         if not alive.any():
             raise ValueError(
@@ -311,6 +312,8 @@ class Search:
         self, g: int, i: int, k: int, held: Array, gap: float, coef: Array | None = None
     ) -> None:
         """Score held-out samples and write it down; one thread at a time."""
+        if self.data.offset is not None:
+            held = held + self.data.offset[self.folds[k].test]
         with self.lock:
             if self.see is not None:
                 self.see(g, i, k, held)
@@ -324,7 +327,9 @@ class Search:
     def _keep_start(self, g: int, i: int, k: int, coef: Array) -> None:
         """Add to the sum over folds, from which the cell can be solved again."""
         starts = self.table.starts
-        starts[g, i] = starts.get((g, i), 0.0) + coef / max(1, len(self.folds) - 1)
+        with np.errstate(over="ignore"):  # of weights near the largest number
+            total = starts.get((g, i), 0.0) + coef / max(1, len(self.folds) - 1)
+        starts[g, i] = np.where(np.isfinite(total), total, 0.0)
         done = [j for j in range(len(self.Cs)) if self.table.complete[g, j]]
         # Only the best three of each gamma may be needed again.
         for j in sorted(done, key=lambda j: -self.table.means[g, j])[3:]:

@@ -25,6 +25,7 @@ K + shift I that is solved for, with a shift of the size of the rounding that ma
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -33,8 +34,10 @@ from scipy.linalg import lapack
 
 from resolvent._costs import SPLITTING_INVERSE, SPLITTING_PRODUCTS
 from resolvent.grams import RowGram
+from resolvent.model_selection.measure import ByGap
 from resolvent.problem import Array, Problem
-from resolvent.problem.certificate import bounds, primal_of
+from resolvent.problem.certificate import Certificate, bounds, primal_of
+from resolvent.solvers.iterate import Iteration, Known, Point, Steps, iterate
 
 RELAX = 1.6
 LONG = 10.0  # sigma, in units of the size of coefficients over that of scores
@@ -87,55 +90,59 @@ class Splitting:
         of a problem which has overflowed, or not got as far as a certificate, is infinite, and its
         coefficients and scores are those that were given.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
-            result, fitted, measures = self._iterate(columns, coef, scores, measure, tol)
-        failed = ~(np.isfinite(result) & np.isfinite(fitted)).all(axis=1) | np.isnan(measures)
-        result[failed], fitted[failed], measures[failed] = coef[failed], scores[failed], np.inf
-        return result, fitted, measures
+        m = len(columns)
+        point = Point(coef.copy(), scores.copy(), np.zeros(m), np.arange(m), np.zeros(m))
 
-    def _iterate(
-        self,
-        columns: list[tuple[Problem, int]],
-        coef: Array,
-        scores: Array,
-        measure: Callable[[int, float, float, Array], float],
-        tol: float,
-    ) -> tuple[Array, Array, Array]:
-        """Do what `solve` does, whether or not numbers overflow."""
-        self._prepare(coef, scores)
+        def gap(p: int, known: Known) -> float:
+            at = known[p][1]
+            measured = measure(p, at.primal, at.dual, at.scores)
+            return np.inf if np.isnan(measured) else measured
+
+        watch = ByGap(point, gap, tol, self.pause, most_iterations=MOST // CHECK)
+        with np.errstate(over="ignore", invalid="ignore"):
+            iterate(lambda point: self._steps(columns, point), point, watch)
+        failed = ~(np.isfinite(point.coef) & np.isfinite(point.state)).all(axis=1)
+        failed |= np.isinf(watch.gaps)
+        point.coef[failed], point.state[failed], watch.gaps[failed] = (
+            *(coef[failed], scores[failed]),
+            np.inf,
+        )
+        return point.coef, point.state, watch.gaps
+
+    def _steps(self, columns: list[tuple[Problem, int]], point: Point) -> Steps:
+        """Take CHECK steps of the splitting, then certify where they have led to, and so on.
+
+        The state of the point are scores with the offset.
+        """
+        self._prepare(point.coef, point.state)
         sigma, none = np.full(self.gram.n, self.sigma), np.zeros(self.gram.n)
-        result, fitted, measures = coef.copy(), scores.copy(), np.full(len(coef), np.inf)
-        running, v = np.arange(len(coef)), coef - self.sigma * scores
-        for turn in range(1, MOST + 1):
-            self.pause()
+        v = point.coef - self.sigma * point.state
+        for turn in itertools.count(1):
+            yield None
+            running = point.running
             parts = [(p, *columns[p]) for p in running.tolist()]
-            x = np.array(
-                [
-                    q.risk.step(j, at, none, 0.0, sigma)
-                    for (_, q, j), at in zip(parts, v, strict=True)
-                ]
-            )
-            right = 2.0 * x - v
+            x = np.array([q.risk.step(j, v[p], none, 0.0, sigma) for p, q, j in parts])
+            right = 2.0 * x - v[running]
             u = self._resolve(right)
             change = RELAX * (u - x)
             if turn % CHECK == 0:
                 s = (right - u) / self.sigma
-                x = self._balanced(parts, x, v, sigma)
+                x = self._balanced(parts, x, v[running], sigma)
                 z = (x.astype(self.kernel.dtype) @ self.kernel).astype(float) + self.shift * x
+                known = {}
                 for (p, q, j), c, z_p, u_p, s_p in zip(parts, x, z, u, s, strict=True):
-                    losses = q.risk.fenchel(j, none, s_p, 0.0)[0]
-                    primal = primal_of(losses, float(u_p @ s_p))
-                    measures[p] = measure(p, primal, bounds(q, j, c, z_p, 0.0)[1], s_p)
-                result[running], fitted[running] = x, s
-                go_on = ~(measures[running] <= tol)
-                if not go_on.any():
-                    break
-                running, v, change = running[go_on], v[go_on], change[go_on]
-            v += change
-            if turn % ROUND == 0 and self._prepare(result[running], fitted[running]):
+                    primal = primal_of(q.risk.fenchel(j, none, s_p, 0.0)[0], float(u_p @ s_p))
+                    at = Certificate(c, s_p, s_p, 0.0, primal, bounds(q, j, c, z_p, 0.0)[1], 0.0)
+                    known[p] = at, at
+                point.coef[running], point.state[running] = x, s
+                largest = np.zeros(len(columns))
+                largest[running] = np.abs(change).max(axis=1)
+                yield Iteration(largest, known)
+            v[running] += change
+            running = point.running
+            if turn % ROUND == 0 and self._prepare(point.coef[running], point.state[running]):
                 sigma = np.full(self.gram.n, self.sigma)
-                v = result[running] - self.sigma * fitted[running]
-        return result, fitted, measures
+                v[running] = point.coef[running] - self.sigma * point.state[running]
 
     def _balanced(self, parts: list[Any], x: Array, v: Array, sigma: Array) -> Array:
         """Make coefficients sum to zero within the domain of the dual if there is an offset."""

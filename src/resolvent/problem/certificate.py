@@ -1,6 +1,6 @@
 """The certificate: the one place where primal, dual and gap are computed, and how exact they are.
 
-Others, compiled loops included, call `primal_of`, `dual_of`, `is_within` and `relative_gap`.
+Others call `relative_gap` and `within`, and compiled loops too `primal_of`, `dual_of`, `is_within`.
 
 For any model, of scores s = z + b and norm |f|, and any c in the domain of the dual that sums to
 zero if there is an offset,
@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import ArrayLike, NDArray
 
+from resolvent._jit import inner
 from resolvent._numeric import EPS
 from resolvent.problem.solution import Status
 
@@ -48,13 +48,13 @@ class Certificate(NamedTuple):
     fresh: bool = True  # computed from the coefficients, not kept up to date step by step
 
 
-@register_jitable
+@inner
 def primal_of(losses: float, square: float) -> float:
     """Objective of a model of that sum of losses and that squared norm."""
     return losses + 0.5 * square
 
 
-@register_jitable
+@inner
 def dual_of(conjugates: float, square: float, left_over: float) -> float:
     """Bound of coefficients with that sum of conjugates and that c'Kc.
 
@@ -63,10 +63,19 @@ def dual_of(conjugates: float, square: float, left_over: float) -> float:
     return -conjugates - 0.5 * square - left_over
 
 
-@register_jitable
+@inner
 def is_within(primal: float, dual: float, tol: float) -> bool:
     """Whether the gap is within a tolerance relative to the larger objective."""
     return primal - dual <= tol * max(abs(primal), abs(dual))
+
+
+def within(gap: Any, primal: Any, dual: Any, tol: float, nothing: Any = -np.inf) -> Any:
+    """Whether gaps, rounding included, are within the tolerance, or objectives are `nothing`.
+
+    Of numbers or arrays. The larger objective is what the tolerance is relative to.
+    """
+    close = (gap <= tol * abs(primal)) | (gap <= tol * abs(dual))
+    return (close & (gap < np.inf)) | ((tol > 0.0) & (primal <= nothing))
 
 
 def relative_gap(primal: float, dual: float, least: float = 1e-200) -> float:
@@ -152,6 +161,7 @@ def evaluate(
     return Certificate(coef, state, scores, b, primal, -np.inf, floor)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def returned(problem: Problem, j: int, at: Certificate) -> Certificate:
     """Certificate of a model as it is handed out: on the samples as they were given.
 
@@ -184,7 +194,12 @@ def _floor(gram: Gram, coef: Array, state: Array, b: Any, size: float) -> float:
     -C_i L'(z_i) to first order.
     """
     of_offset = float(np.max(np.abs(b))) * float(np.abs(coef).sum())
-    floor = EPS * (64 * size + of_offset) + gram.rounding(coef, state)
+    return floor_of(size, of_offset, gram.rounding(coef, state))
+
+
+def floor_of(size: float, of_offset: float, of_scores: float) -> float:
+    """Gap that rounding may leave, of terms of that size, of b sum |c_i|, and of the scores."""
+    floor = EPS * (64 * size + of_offset) + of_scores
     return floor if np.isfinite(floor) else 0.0  # an infinite objective is not rounding
 
 
@@ -237,6 +252,4 @@ class Best:
 
     def within(self, tol: float) -> bool:
         """Whether the gap is within the relative tolerance, or nothing is left of the objective."""
-        if tol > 0.0 and self.known.primal <= self.nothing:
-            return True
-        return self.gap <= tol * max(abs(self.known.primal), abs(self.dual)) < np.inf
+        return bool(within(self.gap, self.known.primal, self.dual, tol, self.nothing))

@@ -9,17 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from resolvent._jit import compiled, conjugate, inverse_link, resolvent, slope, value
+from resolvent._jit import compiled, conjugate, inner, inverse_link, resolvent, slope, value
 from resolvent.problem.sums import SHARP
 
 Vector = NDArray[np.float64]
 Rows = NDArray[np.float64]
 
 
-@register_jitable
+@inner
 def answer(loss: Any, y: Vector, C: float, c: Vector, s: Vector, alpha: float) -> Vector:
     """Equation (7) of the paper for one group: -J_alpha(alpha s - c) for the loss C L."""
     a = min(alpha / C, SHARP)

@@ -18,6 +18,7 @@ from resolvent.grams import Gram, as_gram
 from resolvent.grams.stacked import StackedGram
 from resolvent.losses import as_loss
 from resolvent.losses.check import check_before_fit
+from resolvent.losses.offset import with_offset
 from resolvent.problem.certificate import BALANCED, dual_of, primal_of
 from resolvent.problem.risk import Coupled, Separable
 from resolvent.problem.solution import Array
@@ -44,6 +45,8 @@ class Problem:
         Factors of C for each row; 0 takes the row out.
     fit_intercept : bool, default=False
         Whether to add an unpenalised offset b to the scores.
+    offset : array-like of shape (n,) or (n, m), optional
+        Known part o of the scores of each row, so that the losses are L(y_i, z_i + b + o_i).
 
     Examples
     --------
@@ -62,8 +65,10 @@ class Problem:
         C: ArrayLike = 1.0,
         sample_weight: ArrayLike | None = None,
         fit_intercept: bool = False,
+        offset: ArrayLike | None = None,
     ) -> None:
         self.loss = as_loss(loss)
+        has_offset = np.iscomplexobj(y) and isinstance(getattr(self.loss, "loss", None), tuple)
         self.couples = getattr(self.loss, "couples", "")
         self.fit_intercept = bool(fit_intercept)
         # With an offset the origin of the scores is free: the solvers take the best-behaved one.
@@ -71,20 +76,26 @@ class Problem:
         self.kernel: Gram = self.given.centred() if self.fit_intercept else self.given
         self.gram = self.kernel
         n = self.gram.n
-        targets = _numbers(y, "y")
+        targets = _numbers(y, "y", complex if has_offset else float)
         if targets.ndim not in (1, 2) or len(targets) != n or targets.size == 0:
             raise ValueError(
                 f"y has shape {targets.shape}; the kernel matrix has {n} rows, so y must have "
                 f"shape ({n},) or ({n}, m)."
             )
-        _check_targets(self.loss, targets)
-        check_before_fit(self.loss, targets)
+        plain = self.loss.loss if has_offset else self.loss
+        check_targets(plain, targets.real)
+        check_before_fit(plain, targets.real)
         self.columns = targets.ndim == 2
         self.y: Array = np.ascontiguousarray(np.atleast_2d(targets.T))
         self.C: Array = self._weights(C, sample_weight)
+        if offset is not None:
+            known = _offsets(offset, targets.shape)
+            self.loss, self.y, self.C = with_offset(
+                self.loss, self.y, self.C, np.ascontiguousarray(np.atleast_2d(known.T))
+            )
         if self.couples == "columns":  # one problem, with the coefficients of each sample together
             self.gram, self.given = (StackedGram(K, len(self.y)) for K in (self.kernel, self.given))
-            self.y = targets.reshape(1, -1)
+            self.y = np.ascontiguousarray(self.y.T).reshape(1, -1)
         self.m, self.n = self.y.shape
         self.risk: Separable | Coupled = Separable(self.loss, self.y, self.C)
         if self.couples:
@@ -96,7 +107,7 @@ class Problem:
                 raise ValueError(
                     f"With fit_intercept=True this problem has no solution: the targets"
                     f"{f' of column {j}' if self.columns else ''} are all on one side (a single "
-                    f"class, or all zero), and the loss {type(self.loss).__name__} falls for ever "
+                    f"class, or all zero), and the loss {type(plain).__name__} falls for ever "
                     "as the offset grows. Use fit_intercept=False or add rows of the other kind."
                 )
 
@@ -140,25 +151,25 @@ class Problem:
         """Whether all columns have labels of both signs: then no offset goes to infinity."""
         if getattr(self.loss, "targets", "real") != "sign":
             return False
-        signed = self.C * self.y
+        signed = self.C * self.y.real
         return bool(((signed.max(axis=1) > 0.0) & (signed.min(axis=1) < 0.0)).all())
 
     def _check_range(self) -> None:
         """Refuse weights with which the objective, or the penalty in it, is no double."""
-        heaviest, largest = float(self.C.max(axis=1).min()), float(self.kernel.diagonal.max())
+        weights, targets = self.C.max(axis=1), np.maximum(self.y.max(axis=1), -self.y.min(axis=1))
+        heaviest, largest = float(weights.min()), float(self.kernel.diagonal.max())
         if largest > 0.0 and 2.0 * np.log(heaviest) + np.log(largest) < np.log(TINY):
             raise ValueError(
                 f"C times sample_weight is {heaviest:g} at most, so little that the penalty "
                 "|f|^2 / 2 underflows; scale them up."
             )
         none = np.zeros(self.n)
-        for j in range(self.m):
-            C, y = float(self.C[j].max()), float(np.abs(self.y[j]).max())
+        for j in map(int, np.flatnonzero(np.maximum(weights, targets) > HUGE)):
             # Near the largest double, since sums over other samples or columns may be larger.
-            if max(C, y) > HUGE and self.risk.fenchel(j, none, none, 0.0)[0] > 1e300:
+            if self.risk.fenchel(j, none, none, 0.0)[0] > 1e300:
                 raise ValueError(
-                    f"The objective overflows, where C times sample_weight is {C:g} at most and "
-                    f"|y| is {y:g}; scale them down."
+                    f"The objective overflows, where C times sample_weight is {weights[j]:g} at "
+                    f"most and |y| is {targets[j]:g}; scale them down."
                 )
 
     def primal(self, coef: ArrayLike, intercept: ArrayLike | None = None) -> Any:
@@ -246,7 +257,7 @@ class Problem:
 
     def resolvent_step(self, j: int, coef: Array, scores: Array, b: Any = 0.0) -> tuple[Array, Any]:
         """One safe fixed-point step: into the domain of the dual, to sum zero with an offset."""
-        alpha = np.full(self.n, 1.0 / max(self.gram.trace, 1e-200))
+        alpha = np.full(self.n, min(1.0 / max(self.gram.trace, 1e-200), self.risk.longest))
         if not self.fit_intercept:
             return self.risk.step(j, coef, scores, b, alpha), b
         b = self.risk.balance(j, coef, scores, alpha, b)
@@ -284,10 +295,19 @@ def check_sample_weight(loss: Any, weight: Array) -> None:
         )
 
 
-def _numbers(x: ArrayLike, name: str) -> Array:
+def _offsets(offset: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Offsets of all targets; one for each row is that of all columns."""
+    known = _numbers(offset, "offset")
+    if known.shape not in (shape[:1], shape):
+        of_all = "" if len(shape) == 1 else f" or {shape}, one for each target"
+        raise ValueError(f"offset has shape {known.shape}; it must be {shape[:1]}{of_all}.")
+    return np.broadcast_to(known if known.shape == shape else known[:, None], shape)
+
+
+def _numbers(x: ArrayLike, name: str, dtype: type = float) -> Array:
     """Turn x into finite floats, or say which argument is not."""
     try:
-        array = np.asarray(x, dtype=float)
+        array: Array = np.asarray(x, dtype=dtype)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be numbers; got {_short(x)}.") from None
     if not np.isfinite(array).all():
@@ -300,17 +320,27 @@ def _short(x: Any) -> str:
     return text if len(text) < 60 else text[:57] + "..."
 
 
-def _check_targets(loss: Any, y: Array) -> None:
+def _is_one_hot(y: Array) -> bool:
+    columns = y.shape[1] if y.ndim == 2 else 1
+    return columns > 1 and bool(np.isin(y, (0.0, 1.0)).all() and (y.sum(axis=1) == 1).all())
+
+
+def check_targets(loss: Any, y: Array) -> None:
+    """Refuse targets that a loss is not defined for."""
     kind = getattr(loss, "targets", "real")
     name = type(loss).__name__
     if kind == "sign" and not (np.abs(y) == 1.0).all():
         found = ", ".join(f"{v:g}" for v in np.unique(y)[:4])
         raise ValueError(f"y must be -1 or +1 for the loss {name}; found the values {found}.")
-    is_one_hot = y.ndim == 2 and y.shape[1] > 1 and bool(np.isin(y, (0.0, 1.0)).all())
-    if kind == "one_hot" and not (is_one_hot and (y.sum(axis=1) == 1).all()):
+    if kind == "one_hot" and not _is_one_hot(y):
         raise ValueError(
             f"y must have a column for each class and, in each row, one 1 among zeros for the loss "
             f"{name}; a classifier takes labels."
         )
     if kind == "nonnegative" and (y < 0).any():
         raise ValueError(f"y must be >= 0 for the loss {name}; found {y.min():g}.")
+    if kind == "positive" and (y <= 0).any():
+        raise ValueError(
+            f"y must be > 0 for the loss {name}; found {y.min():g}. For amounts that may be zero "
+            "use 'tweedie'."
+        )

@@ -24,6 +24,7 @@ MAX_BISECTIONS = 50
 PART = 1 << 15  # coordinates that one thread takes at a time
 DEARER = 8  # how many times a resolvent that takes iterations costs what another does
 NO_SLOPE = 1e-12  # slopes of resolvents that are none
+LONGEST = 1e6  # of a step, in units of C over scores: with longer ones sums are jumps in the offset
 
 
 class Separable:
@@ -39,7 +40,7 @@ class Separable:
 
     def __init__(self, loss: Any, y: Array, C: Array) -> None:
         self.loss, self.y, self.C = loss, y, C
-        self.n_columns = 1
+        self.n_columns, self.longest = 1, np.inf  # any step will do
 
     def fenchel(self, j: int, c: Array, z: Array, b: Any) -> tuple[float, float, float, float]:
         """Sum f(z + b), f*(-c), c'z, and the sum of all magnitudes in them."""
@@ -116,10 +117,17 @@ class Coupled:
         Scores of a sample, each with an offset of its own.
     alpha : float
         A step for which the fixed point's offset is found.
+
+    Attributes
+    ----------
+    longest : float
+        Steps beyond this one are of no use, however small K is.
     """
 
     def __init__(self, loss: Any, y: Array, C: Array, n_columns: int, alpha: float) -> None:
-        self.loss, self.y, self.n_columns, self.alpha = loss, y, n_columns, alpha
+        self.loss, self.y, self.n_columns = loss, y, n_columns
+        self.longest = LONGEST * float(C.max()) / (1.0 + float(np.abs(y).max()))
+        self.alpha = min(alpha, self.longest)
         # Samples of weight zero are left out of the group of all.
         self.is_over: Callable[[], bool] = lambda: False  # whether the time for solving is
         self.used = [c > 0.0 if n_columns == 1 else slice(None) for c in C]

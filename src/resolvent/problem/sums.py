@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from resolvent._jit import (
+    any_order,
     compiled,
     conjugate,
+    inner,
     inverse_link,
     plain,
     resolvent,
@@ -33,14 +33,14 @@ FAR = 1e99  # offsets beyond which there is none
 PATIENCE = 3  # turns of regula falsi before a bisection
 
 
-@register_jitable
+@inner
 def answer(loss: Any, y: float, C: float, c: float, s: float, alpha: float) -> float:
     """Equation (8) of the paper: -J_alpha(alpha s - c) for the loss C L."""
     a = min(alpha / C, SHARP)
     return -C * resolvent(loss, y, a * s - c / C, a)
 
 
-@numba.njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc"})
+@any_order
 def total(loss: Any, y: Vector, C: Vector, c: Vector, z: Vector, b: float, alpha: Vector) -> float:
     """Sum of the fixed-point step at offset b; in any order, so that it is vectorised."""
     result = 0.0
@@ -63,7 +63,7 @@ def step(
     return total, largest
 
 
-@register_jitable
+@inner
 def find_offset(
     loss: Any,
     y: Vector,
@@ -126,18 +126,20 @@ def find_offset(
 balance = compiled(find_offset)
 
 
-@register_jitable
+@inner
 def find_best_offset(loss: Any, y: Vector, C: Vector, z: Vector, b: float, rough: float) -> float:
     """Argmin of the sum of C L(y, z + b), from b on; the midpoint where that is an interval.
 
     To within a change of that sum by `rough`, where it is above zero.
     """
-    none, sharp = np.zeros(len(y)), np.full(len(y), np.inf)
-    size = 0.0
+    none, sharp = np.empty(len(y)), np.empty(len(y))
+    size, weight = 0.0, 0.0
     for i in range(len(y)):
+        none[i], sharp[i] = 0.0, np.inf
+        weight += C[i]
         if C[i] > 0.0:
             size += abs(answer(loss, y[i], C[i], 0.0, z[i], np.inf))
-    slack = 1e-12 * size if size > 0.0 else 1e-150 * C.sum()  # then the scores are minimisers
+    slack = 1e-12 * size if size > 0.0 else 1e-150 * weight  # then the scores are minimisers
     ends, width = np.empty(2), 0.0
     for k in range(2):
         aim = slack if k == 0 else -slack
@@ -159,7 +161,7 @@ def find_best_offset(loss: Any, y: Vector, C: Vector, z: Vector, b: float, rough
 best_offset = compiled(find_best_offset)
 
 
-@register_jitable
+@inner
 def sums(
     loss: Any, y: Vector, C: Vector, c: Vector, z: Vector, b: float
 ) -> tuple[float, float, float, float]:

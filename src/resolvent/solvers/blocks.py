@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from resolvent._costs import BLOCK_PASS, ITERATION, THREADS_FROM, UPDATE
-from resolvent._jit import compiled, resolvent, slope
+from resolvent._jit import compiled, inner, resolvent, slope
 from resolvent.grams.panels import add_held_rows, has_row, row_of
 from resolvent.problem.certificate import dual_of, is_within, primal_of
 from resolvent.problem.sums import SHARP, Vector, answer, find_offset, sums
@@ -26,7 +25,7 @@ STUCK = 1e-9  # a partner that can move by so little of what is wanted is at its
 INDEX_BITS = np.int64(0xFFF)
 
 
-@register_jitable
+@inner
 def largest(x: Vector) -> int:
     """Return where the largest of at most 4096 elements is, none of which is negative.
 
@@ -40,7 +39,7 @@ def largest(x: Vector) -> int:
     return int(best & INDEX_BITS)
 
 
-@register_jitable
+@inner
 def row_within(K: Matrix, here: NDArray[np.bool_], held: Any, block: Index, i: int) -> Any:
     """Row i of the kernel matrix of a block, copied from that of K when first asked for."""
     row = K[i]
@@ -52,7 +51,7 @@ def row_within(K: Matrix, here: NDArray[np.bool_], held: Any, block: Index, i: i
     return row
 
 
-@register_jitable
+@inner
 def solve_block(
     loss: Any,
     all_y: Vector,
@@ -83,7 +82,8 @@ def solve_block(
     """
     n, max_updates = len(block), MAX_UPDATES * len(block)
     K = room[: n * n].reshape(n, n)
-    y, C, c, s, k = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    y = np.empty(n, all_y.dtype)  # complex where rows have offsets
+    C, c, s, k = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     h, gain, alpha, a, u = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     here = np.zeros(n, np.bool_)
     aim, slack, first = 0.0, 0.0, -1.0
@@ -220,7 +220,7 @@ def advance(
             return *counts, b, last, size, within, beyond
 
 
-@register_jitable
+@inner
 def put(values: Any, out: Any) -> int:
     """Copy values to the head of an array; return how many."""
     for p in range(len(values)):
@@ -228,7 +228,7 @@ def put(values: Any, out: Any) -> int:
     return len(values)
 
 
-@register_jitable
+@inner
 def at_hand(held: Any, block: Index) -> bool:
     """Whether all rows of a block are there, and it is not empty."""
     for i in block:
@@ -237,7 +237,7 @@ def at_hand(held: Any, block: Index) -> bool:
     return len(block) > 0
 
 
-@register_jitable
+@inner
 def is_done(tol: float, loss: Any, y: Vector, C: Vector, c: Vector, z: Vector, b: float) -> bool:
     """Whether the gap with offset b is within the tolerance, where scores are exact."""
     losses, conjugates, products, _ = sums(loss, y, C, c, z, b)

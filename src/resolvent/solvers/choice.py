@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from resolvent._jit import slope
+from resolvent._jit import inner, slope
 from resolvent.grams.panels import has_row
 from resolvent.problem.sums import SHARP, Vector, answer, find_offset
 
@@ -19,7 +18,7 @@ OUT = -1.0
 OFFSET = 1e-3  # of the moves: the offset need be no more exact than they are large
 
 
-@register_jitable
+@inner
 def least_of_best(values: Vector, room: int) -> float:
     """Find the least of the `room` largest values, which are brought out of order."""
     lo, hi, k = 0, len(values) - 1, len(values) - room
@@ -43,7 +42,7 @@ def least_of_best(values: Vector, room: int) -> float:
     return values[k]
 
 
-@register_jitable
+@inner
 def take_best(gain: Vector, room: int, inside: NDArray[np.bool_]) -> int:
     """Mark those of the largest gain, at most `room`; OUT is not a gain.
 
@@ -68,7 +67,7 @@ def take_best(gain: Vector, room: int, inside: NDArray[np.bool_]) -> int:
     return min(room, count)
 
 
-@register_jitable
+@inner
 def places(inside: NDArray[np.bool_]) -> Index:
     """Give the indices of those that are marked."""
     result, count = np.empty(len(inside), np.int64), 0
@@ -79,7 +78,7 @@ def places(inside: NDArray[np.bool_]) -> Index:
     return result[:count]
 
 
-@register_jitable
+@inner
 def choose(
     loss: Any,
     y: Vector,

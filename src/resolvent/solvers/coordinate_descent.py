@@ -14,7 +14,7 @@ from resolvent._threads import run
 from resolvent.grams.base import Chunk
 from resolvent.problem import Array, Problem
 from resolvent.solvers import sweeps
-from resolvent.solvers.iterate import Point, Steps
+from resolvent.solvers.iterate import Iteration, Point, Steps
 
 Order = NDArray[np.int64]
 RULES = ("permuted", "cyclic", "aitken")
@@ -108,7 +108,7 @@ def coordinate_descent(
             rests[asleep], largest[asleep] = 0, np.inf
             # Coefficients may rest at their bounds while the offset still moves.
             drift = np.abs(offset[:, :, 1]).max(axis=1)
-            yield np.maximum(largest, drift if problem.fit_intercept else 0.0)
+            yield Iteration(np.maximum(largest, drift if problem.fit_intercept else 0.0))
 
     return steps
 

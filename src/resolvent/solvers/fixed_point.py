@@ -12,7 +12,7 @@ from scipy.linalg import eigh_tridiagonal
 from resolvent.grams import Gram
 from resolvent.problem import Array, Problem
 from resolvent.problem.certificate import bounds
-from resolvent.solvers.iterate import Point, Steps
+from resolvent.solvers.iterate import Iteration, Point, Steps
 
 ALPHAS = ("spectral", "trace", "jacobi")
 
@@ -49,7 +49,7 @@ def fixed_point(
         # Here, where time limit and interrupt are watched.
         alphas = step_sizes(alpha, problem.kernel)
         if problem.couples:
-            alphas = np.full(problem.n, alphas[0])
+            alphas = np.full(problem.n, min(alphas[0], problem.risk.longest))
         before = point.coef.copy()
         scores_before = gram.product(before)
         dual_before = np.full(problem.m, np.inf)
@@ -79,7 +79,7 @@ def fixed_point(
                 largest[j] = max(np.abs(point.coef[j] - x).max() for x in (c, v))
             point.state[running] = gram.state(point.coef[running])
             point.work[running] += float(gram.n) * gram.row_cost
-            yield largest
+            yield Iteration(largest)
 
     return steps
 

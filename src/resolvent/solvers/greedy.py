@@ -9,7 +9,7 @@ import numpy as np
 from resolvent.problem import Problem
 from resolvent.solvers import blocks
 from resolvent.solvers.free import FreeStep
-from resolvent.solvers.iterate import Point, Steps
+from resolvent.solvers.iterate import Iteration, Point, Steps
 
 BLOCK = 2048  # coordinates, at most
 SHARE = 8  # of a small problem a block is this part: the copy of its own K grows as its square
@@ -120,7 +120,7 @@ def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Calla
                 yield None
                 if accelerate:
                     go_free(j)
-            yield largest.copy()
+            yield Iteration(largest.copy())
 
     return steps
 

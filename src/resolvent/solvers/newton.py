@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +32,7 @@ from resolvent._numeric import EPS
 from resolvent.grams.systems import Curvature, Direction
 from resolvent.problem import Array, Problem, certificate, sums
 from resolvent.problem.certificate import Certificate, relative_gap
-
-if TYPE_CHECKING:
-    from resolvent.solvers.iterate import Point, Steps
+from resolvent.solvers.iterate import Iteration, Point, Steps
 
 SWEEPS = 3  # of coordinate descent, at most, before the first proximal step
 LOOK = 4.0  # visits to all coordinates from one look at the pace of sweeps to the next
@@ -67,6 +65,7 @@ class ProximalNewton:
         self.warm: tuple[Array, Array, Array, Any] | None = None
         self.newton_steps = 0  # that it took
         self.lower: Certificate  # the lowest primal at that end
+        self.least = np.inf  # and of all ends
 
     def start(self, at: Certificate) -> None:
         """Choose sigma so that scores that change by a tenth move coefficients by their size."""
@@ -82,19 +81,22 @@ class ProximalNewton:
             self.sigma *= SMOOTH
             self.enough = 0.1 * self.tol * abs(at.primal)
         self.residual = self._residual(at)
-        self.warm = None
+        self.warm, self.least = None, at.primal
 
     def advance(self, at: Certificate) -> Generator[float, None, Certificate | None]:
         """Take a proximal step: a better certificate, or None where rounding leaves no better.
+
+        It is better by its dual, or by the primal of `lower`.
 
         Yields the cost of each Newton step, in multiply-adds, before it is taken.
         """
         for _ in range(MAX_FAILURES + 1):
             new = yield from self._proximal_step(at)
             residual = self._residual(new)
-            higher, gap = new.dual - at.dual, at.primal - at.dual
+            higher, gap = new.dual - at.dual, self.least - at.dual
             calmer = abs(higher) <= at.floor and residual < 0.9 * self.residual
-            closer = gap > at.floor and new.primal - new.dual < 0.5 * gap
+            self.least = min(self.least, self.lower.primal, new.primal)
+            closer = gap > at.floor and self.least - new.dual < 0.5 * gap
             if self.newton_steps == MAX_NEWTON:  # it was too hard: a shorter step is easier
                 self.sigma, self.warm = self.sigma / SHORTER, None
             else:
@@ -130,7 +132,8 @@ class ProximalNewton:
         c, curvature = self._respond(centre, z + self._spread(b), sigma)
         blind = 0
         for k in range(MAX_NEWTON):
-            yield gram.linearised_cost(int(np.count_nonzero(curvature.weight))) / BLAS3
+            free = int(np.count_nonzero(curvature.weight))
+            yield gram.linearised_cost(free, self.is_smooth) / BLAS3
             ahead = gram.residual(a, state, c)
             away = c - centre
             error = gram.inner(c - a, ahead, ahead)
@@ -259,13 +262,13 @@ class Pace:
         self.most, self.due = EXPECTED * step, LOOK * sweep
         self.work, self.gap = 0.0, 1.0  # at the last look
 
-    def is_good(self, point: Point) -> bool:
+    def is_good(self, point: Point, known: dict[int, tuple[Certificate, Certificate]]) -> bool:
         """Look at the gap, now and then, and reckon the work until it is within the tolerance."""
         j, done = self.j, point.work[self.j] - self.work
         if done < self.due:
             return True
         at = certify(self.problem, point, j)
-        point.found[j] = at, at
+        known[j] = at, at
         gap = relative_gap(at.primal, at.dual)
         last, self.work, self.gap = self.gap, point.work[j], gap
         if not self.aim < gap < last:
@@ -301,20 +304,22 @@ def newton(
         paces = [Pace(problem, j, tol) for j in range(problem.m)]
         current: list[Certificate | None] = [None] * problem.m
         left, goes_on = sweeps_before(problem), patient
+        known: dict[int, tuple[Certificate, Certificate]] = {}  # see `Iteration`
         with closing(begin(point)) as sweeps:
             while True:
                 while left > 0 or goes_on:
-                    point.found.clear()
-                    progress = next(sweeps)
-                    if progress is not None:
+                    iteration, known = next(sweeps), {}
+                    if iteration is not None:
                         left = max(left - 1, 0)
-                        goes_on = goes_on and any([paces[j].is_good(point) for j in point.running])
-                    yield progress
+                        if goes_on:
+                            goes_on = any([paces[j].is_good(point, known) for j in point.running])
+                        iteration = iteration._replace(known=known)
+                    yield iteration
                 largest = np.zeros(problem.m)
                 for j in point.running:
                     at = current[j]
                     if at is None:
-                        at = point.found[j][1] if j in point.found else certify(problem, point, j)
+                        at = known[j][1] if j in known else certify(problem, point, j)
                         methods[j].start(at)
                     step = methods[j].advance(at)
                     while True:
@@ -326,13 +331,13 @@ def newton(
                         yield None
                     if new is None:  # nothing better from here: let `begin` stir it
                         left, current[j], largest[j] = 1, None, np.inf
-                        point.found.clear()
+                        known.clear()
                     else:
                         current[j] = new
                         largest[j] = np.abs(new.coef - point.coef[j]).max()
                         point.move(j, new)
-                        point.found[j] = methods[j].lower, new
-                yield largest
+                        known[j] = methods[j].lower, new
+                yield Iteration(largest, known)
 
     return steps
 
@@ -342,7 +347,8 @@ def sweeps_before(problem: Problem) -> int:
 
     No more than a step costs: where that is cheap it is the better beginning.
     """
-    cost = problem.gram.linearised_cost(problem.n) / BLAS3
+    smooth = not problem.couples and is_smooth(problem)
+    cost = problem.gram.linearised_cost(problem.n, smooth) / BLAS3
     return int(min(SWEEPS, cost / problem.gram.sweep_cost))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 
+from resolvent._jit import inner
 from resolvent._numeric import EPS
 from resolvent.problem.sums import Vector, answer
 
@@ -15,7 +15,7 @@ ROUNDING = 4 * EPS
 TOL = 1e-2  # of a move of a pair that need not sum to anything
 
 
-@register_jitable
+@inner
 def pair_along(
     loss: Any,
     y: Vector,
@@ -70,7 +70,7 @@ def pair_along(
     return i_lo + t * (i_hi - i_lo), j_lo + t * (j_hi - j_lo)
 
 
-@register_jitable
+@inner
 def pair_apart(
     loss: Any,
     y: Vector,

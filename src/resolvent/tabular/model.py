@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix, issparse
 from resolvent._frames import as_frame, series_as_floats
 from resolvent.tabular.errors import DataFileError
 from resolvent.tabular.features import Features
+from resolvent.tabular.offset import OffsetColumn
 from resolvent.tabular.raw import Matrix, Table, TextColumn
 
 __all__ = ["TabularModel"]
@@ -28,6 +29,8 @@ class TabularModel:
             What is done to data before the estimator sees it.
         target : str or None
             The name of the target, where it has one.
+        offset : OffsetColumn or None
+            The column with offsets or exposures; samples without it have none.
 
     Examples
     --------
@@ -45,10 +48,19 @@ class TabularModel:
     estimator: Any
     features: Features
     target: str | None = None
+    offset: OffsetColumn | None = None
 
     def rows(self, X: Any) -> Any:
         """Features of samples, as the estimator takes them."""
         return self.features(as_raw(X, self.features))
+
+    def _known(self, X: Any) -> dict[str, Any]:
+        """Offsets of samples, as a keyword; none where the model or the samples have none."""
+        frame = None if self.offset is None else as_frame(X)
+        if frame is None or self.offset is None or self.offset.name not in frame.columns:
+            return {}
+        column = {self.offset.name: _column(frame[self.offset.name], False)}
+        return {"offset": self.offset.read(Table("X", column))}
 
     def predict(self, X: Any) -> np.ndarray:
         """Predictions for samples.
@@ -62,7 +74,7 @@ class TabularModel:
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
-        return self.estimator.predict(self.rows(X))
+        return self.estimator.predict(self.rows(X), **self._known(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, for losses that model them.
@@ -76,7 +88,7 @@ class TabularModel:
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        return self.estimator.predict_proba(self.rows(X))
+        return self.estimator.predict_proba(self.rows(X), **self._known(X))
 
 
 def as_raw(X: Any, features: Features) -> Matrix | Table:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from resolvent._clock import Clock
-from resolvent._numeric import EPS
+from resolvent.grams.base import read_only
 from resolvent.problem import Array, Problem, Record, Solution, Status
+from resolvent.problem.certificate import within
 from resolvent.solvers.small import kernel, linear
 from resolvent.solvers.small.bounds import AT, DUAL, FIELDS, FLOOR, PRIMAL, STEP, WORK
 
@@ -31,7 +32,8 @@ def solve_small(
 ) -> Solution | Array:
     """Solve a small problem from `coef` on; coefficients to go on from where that is not enough."""
     some_time = clock.limit is None or clock.limit >= SOON
-    if problem.couples or tol <= 0.0 or not some_time or (max_iter is not None and max_iter < FEW):
+    asked = tol <= 0.0 or not some_time or (max_iter is not None and max_iter < FEW)
+    if problem.couples or asked or np.iscomplexobj(problem.y):  # offsets of rows
         return coef
     X = problem.gram.features(ELEMENTS, COLUMNS) if problem.gram is problem.given else None
     K = None
@@ -39,13 +41,18 @@ def solve_small(
         K = problem.gram.dense(LARGEST)
     if X is None and K is None:
         return coef
+    start = coef
     coef, scores, bounds = coef.copy(), np.zeros(coef.shape), np.zeros((2, problem.m, FIELDS))
     weights = None
     if X is not None:
         weights = _solve_weights(problem, X, tol, coef, scores, bounds)
     else:
         _solve_kernel(problem, K, tol, coef, scores, bounds)
-    return conclude(problem, tol, clock, coef, weights, scores, bounds)
+    found = conclude(problem, tol, clock, coef, weights, scores, bounds)
+    if isinstance(found, Solution):
+        return found
+    # Where K is not positive semidefinite coefficients may have run to where squares overflow.
+    return np.where(np.isfinite(bounds[1, :, PRIMAL])[:, None], found, start)
 
 
 def _solve_kernel(
@@ -54,8 +61,11 @@ def _solve_kernel(
     gram = problem.gram
     alpha = 1.0 / np.maximum(gram.diagonal, 1e-12 * gram.trace / gram.n + 1e-200)
     limits = kernel.Limits(tol, BUDGET, float(np.finfo(gram.dtype).eps) + gram.noise)
-    data = problem.loss, K, alpha, problem.y, problem.C, problem.fit_intercept
-    kernel.solve_columns(*data, limits, coef, scores, bounds)
+    count = np.count_nonzero(problem.C, axis=1)
+    space = np.empty(int(count[count < gram.n].max(initial=0)) ** 2)  # for rows of a part of K
+    memory, paired = (space, read_only(space)), problem.fit_intercept
+    data = problem.loss, K, alpha, problem.y, problem.C
+    kernel.solve_columns(*data, memory, paired, limits, coef, scores, bounds)
 
 
 def _solve_weights(
@@ -89,10 +99,9 @@ def conclude(
     primal = bounds[:, :, PRIMAL]
     dual = np.minimum(bounds[:, :, DUAL], primal) - bounds[:, :, FLOOR]
     gap = primal - dual
-    scale = np.maximum(np.abs(primal[1]), np.abs(bounds[1, :, DUAL]))
-    nothing = EPS * primal[0] + 1e-200 * problem.C.sum(axis=1)  # as `problem.nothing`
-    known = (bounds[1, :, WORK] >= 0.0) & np.isfinite(gap[1])
-    if not (known & ((gap[1] <= tol * scale) | (primal[1] <= nothing))).all():
+    solved = within(gap[1], primal[1], bounds[1, :, DUAL], tol)
+    vanishing = (primal[1, j] <= problem.nothing(int(j)) for j in np.flatnonzero(~solved))
+    if not ((bounds[1, :, WORK] >= 0.0) & (gap[1] < np.inf)).all() or not all(vanishing):
         return coef
     public, end = problem.public, bounds[1]
     n_iter, support = np.ceil(end[:, WORK]).astype(int), np.count_nonzero(coef, axis=1)

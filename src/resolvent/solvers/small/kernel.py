@@ -48,60 +48,73 @@ class Limits(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The coordinates of one problem that have a weight."""
+    """The coordinates of one problem that have a weight.
+
+    Of few arrays: whatever is handed a part is compiled in proportion to their number squared.
+    """
 
     place: Index  # in K
-    y: Vector
-    C: Vector
-    c: Vector
-    z: Vector
-    k: Vector  # diagonal of K,
-    alpha: Vector  # and its inverse
-    room: Matrix  # rows of K at these coordinates,
-    here: NDArray[np.bool_]  # once they have been copied
+    data: Matrix  # vectors, in the order of DATA
+    rows: Matrix  # of K at these coordinates: of K itself if they are all,
+    room: Matrix  # the same memory, to write to, if not
+
+
+TARGET, WEIGHT, COEF, SCORE, CURVED, ALPHA, HERE = range(7)  # rows of data: y, C, c, z, diagonal of
+DATA = 7  # K, its inverse, and whether a row of K is there
 
 
 @inner
-def take_part(K: Matrix, alpha: Vector, y: Vector, C: Vector, c: Vector, space: Matrix) -> Part:
-    """Gather the coordinates of positive weight, and their scores at the coefficients c."""
+def take_part(
+    K: Matrix, alpha: Vector, y: Vector, C: Vector, c: Vector, space: Vector, rows: Vector
+) -> Part:
+    """Gather the coordinates of positive weight; their scores are yet to be computed.
+
+    `space` is memory for rows of K, and `rows` the same memory, that cannot be written to, as K.
+    """
     n = 0
     for i in range(len(C)):
         n += C[i] > 0.0
-    index, values, here = np.empty(n, np.int64), np.empty((6, n)), np.empty(n, np.bool_)
-    room = space[:n, :n]
-    n = 0
+    place, data = np.empty(n, np.int64), np.empty((DATA, n))
+    whole, p = n == len(K), 0
+    m = 0 if whole else n
+    room, own = space[: m * m].reshape((m, m)), rows[: m * m].reshape((m, m))
+    if whole:
+        own = K
     for i in range(len(C)):
         if C[i] > 0.0:
-            index[n], here[n] = i, False
-            n += 1
-    part = Part(index, values[0], values[1], values[2], values[3], values[4], values[5], room, here)
-    for p in range(n):
-        i = index[p]
-        part.y[p], part.C[p], part.c[p] = y[i], C[i], c[i]
-        part.alpha[p], part.k[p] = alpha[i], 1.0 / alpha[i]
-    refresh(K, part)
-    return part
+            place[p], data[TARGET, p], data[WEIGHT, p], data[COEF, p] = i, y[i], C[i], c[i]
+            data[ALPHA, p], data[CURVED, p] = alpha[i], 1.0 / alpha[i]
+            data[HERE, p] = 1.0 if whole else 0.0
+            p += 1
+    return Part(place, data, own, room)
+
+
+@inner
+def rows_of(part: Part) -> tuple[Vector, ...]:
+    """Vectors y, C, c, z, the diagonal of K and its inverse."""
+    data = part.data
+    return data[TARGET], data[WEIGHT], data[COEF], data[SCORE], data[CURVED], data[ALPHA]
 
 
 @inner
 def row_of(K: Matrix, part: Part, p: int) -> Vector:
     """Row p of the kernel matrix of a part, copied when first asked for."""
-    row = part.room[p]
-    if not part.here[p]:
-        source, place = K[part.place[p]], part.place
+    if part.data[HERE, p] == 0.0:
+        row, source, place = part.room[p], K[part.place[p]], part.place
         for q in range(row.size):
             row[q] = source[place[q]]
-        part.here[p] = True
-    return row
+        part.data[HERE, p] = 1.0
+    return part.rows[p]
 
 
 @inner
 def refresh(K: Matrix, part: Part) -> None:
     """Compute the scores from the coefficients."""
-    fill(part.z, 0.0)
-    for p in range(len(part.c)):
-        if part.c[p] != 0.0:
-            add_times(part.z, part.c[p], row_of(K, part, p))
+    c, z = part.data[COEF], part.data[SCORE]
+    fill(z, 0.0)
+    for p in range(len(c)):
+        if c[p] != 0.0:
+            add_times(z, c[p], row_of(K, part, p))
 
 
 @inner
@@ -127,7 +140,7 @@ def newton_step(
     Returns the offset, the gap, and the work in visits; it is not done where that is above `most`,
     unless all are free and the loss is smooth, where pairs have nothing to find out before.
     """
-    y, C, c, z, k, alpha = part.y, part.C, part.c, part.z, part.k, part.alpha
+    y, C, c, z, k, alpha = rows_of(part)
     n, f, is_smooth = len(y), 0, True
     new_c, new_z, right, ridge = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     free = np.empty(n, np.int64)
@@ -199,7 +212,7 @@ def descend(
     Newton steps may cost as much as the pairs before them. Returns the offset, the coordinates
     visited, minus that where K is not positive semidefinite, and the last move.
     """
-    y, C, c, z, k, alpha = part.y, part.C, part.c, part.z, part.k, part.alpha
+    y, C, c, z, k, alpha = rows_of(part)
     n = len(y)
     h, gain, a, u = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     for p in range(n):
@@ -277,15 +290,15 @@ def certify(loss: Any, part: Part, b: float, paired: bool, noise: float, out: Ve
 
     The work is -1 where c'Kc < 0, so that they prove nothing.
     """
-    c, z = part.c, part.z
+    y, C, c, z, k, _ = rows_of(part)
     square, terms, errors = 0.0, 0.0, np.empty(len(c))
     for p in range(len(c)):
         square += c[p] * z[p]
-        terms += c[p] * c[p] * part.k[p]
+        terms += c[p] * c[p] * k[p]
     for p in range(len(c)):
-        errors[p] = 0.5 * EPS * np.sqrt(terms * part.k[p])
+        errors[p] = 0.5 * EPS * np.sqrt(terms * k[p])
     rounding = (0.5 * EPS + noise) * terms
-    put_bounds(loss, part.y, part.C, c, z, b, paired, (square, square), errors, rounding, out)
+    put_bounds(loss, y, C, c, z, b, paired, (square, square), errors, rounding, out)
     out[WORK] = -1.0 if square < -INDEFINITE * len(c) * noise * terms else 0.0
 
 
@@ -296,6 +309,7 @@ def solve_columns(
     alpha: Vector,
     y: Matrix,
     C: Matrix,
+    memory: tuple[Vector, Vector],
     paired: bool,
     limits: Limits,
     coef: Matrix,
@@ -307,30 +321,27 @@ def solve_columns(
     In `bounds[0]` are then the bounds at the start, with offset zero, in `bounds[1]` those at the
     end; the work there is negative where K was found to be indefinite.
     """
-    left, most = limits.visits, 0
+    left, (space, rows) = limits.visits, memory
     for j in range(len(y)):
-        count = 0
-        for i in range(len(K)):
-            count += C[j, i] > 0.0
-        most = max(most, count)
-    space = np.empty((most, most))
-    for j in range(len(y)):
-        part = take_part(K, alpha, y[j], C[j], coef[j], space)
+        part = take_part(K, alpha, y[j], C[j], coef[j], space, rows)
+        refresh(K, part)
         certify(loss, part, 0.0, paired, limits.noise, bounds[0, j])
         own = Limits(limits.tol, left, limits.noise)
         b, work, last = descend(loss, K, part, 0.0, paired, own)
         left -= abs(work)
         refresh(K, part)
+        place, size = part.place, len(part.place)
+        data = part.data
+        c, z = data[COEF], data[SCORE]
         if paired:
-            b = find_best_offset(loss, part.y, part.C, part.z, b, 0.0)
+            b = find_best_offset(loss, data[TARGET], data[WEIGHT], z, b, 0.0)
         certify(loss, part, b, paired, limits.noise, bounds[1, j])
         bounds[1, j, STEP] = last
         if bounds[1, j, WORK] == 0.0:
-            bounds[1, j, WORK] = work / (3.0 * len(part.c) ** 2)
-        for p in range(len(part.place)):
-            i = part.place[p]
-            coef[j, i] = part.c[p]
-            if len(part.place) < len(K) and part.c[p] != 0.0:
-                add_times(scores[j], part.c[p], K[i])
-        for p in range(len(part.place)):
-            scores[j, part.place[p]] = part.z[p]
+            bounds[1, j, WORK] = work / (3.0 * size**2)
+        for p in range(size):
+            coef[j, place[p]] = c[p]
+            if size < len(K) and c[p] != 0.0:
+                add_times(scores[j], c[p], K[place[p]])
+        for p in range(size):
+            scores[j, place[p]] = z[p]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from resolvent._jit import compiled, inner, response
 from resolvent._numeric import EPS
-from resolvent.problem.certificate import BALANCED
+from resolvent.problem.certificate import BALANCED, dual_of, primal_of
 from resolvent.problem.sums import SHARP, Vector, sums
 from resolvent.solvers.small.bounds import put_bounds
 from resolvent.solvers.small.vectors import (
@@ -211,8 +211,8 @@ def gap_of(
 ) -> tuple[float, float]:
     """Gap between the weights w, of scores s, and the coefficients c, of X'c `combined`."""
     losses, conjugates, _, _ = sums(loss, of.y, of.C, c, s, 0.0)
-    primal = losses + 0.5 * dot(w, w)
-    dual = -conjugates - 0.5 * dot(combined, combined) - b * total_of(c)
+    primal = primal_of(losses, dot(w, w))
+    dual = dual_of(conjugates, dot(combined, combined), b * total_of(c))
     return primal - dual, max(abs(primal), abs(dual))
 
 

@@ -6,11 +6,10 @@ errors where a matrix is singular, and take long to compile.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from resolvent._jit import UNWRAPPED, inner
+from resolvent._jit import any_order, inner
 from resolvent._numeric import EPS
 from resolvent.problem.sums import Vector
 
@@ -19,7 +18,7 @@ Matrix = NDArray[np.float64]
 DEPENDENT = 64 * EPS  # pivots below this, relative to the diagonal, are rounding
 
 
-@numba.njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc"}, **UNWRAPPED)
+@any_order
 def _dots(a: Vector, b: Vector, c: Vector, d: Vector, x: Vector) -> tuple[float, ...]:
     """Inner products of four vectors with a fifth."""
     r, s, t, u = 0.0, 0.0, 0.0, 0.0
@@ -31,7 +30,7 @@ def _dots(a: Vector, b: Vector, c: Vector, d: Vector, x: Vector) -> tuple[float,
     return r, s, t, u
 
 
-@numba.njit(nogil=True, error_model="numpy", fastmath={"contract", "reassoc"}, **UNWRAPPED)
+@any_order
 def dot(a: Vector, x: Vector) -> float:
     """Inner product, in any order, so that it is vectorised."""
     r = 0.0
