@@ -10,7 +10,18 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import compare, kernel_rows, machine, nu, report, scale, small, startup
+from benchmarks import (
+    certificate,
+    compare,
+    dask,
+    kernel_rows,
+    machine,
+    nu,
+    report,
+    scale,
+    small,
+    startup,
+)
 from benchmarks.datasets import UnavailableError
 from benchmarks.measure import measure, prepare
 from benchmarks.tables import SLOW, TABLES
@@ -21,7 +32,9 @@ OTHERS = {
     "kernel_rows": lambda path, _: kernel_rows.write(path),
     "small": lambda path, _: small.write(path),
     "scale": scale.write,
+    "certificate": certificate.write,
     "nu": lambda path, _: nu.write(path),
+    "dask": dask.write,
 }  # tables of other kinds
 LADDER = 1e-2, 1e-3, 1e-4, 1e-5, 1e-6  # our tolerances, until the objective is a peer's
 CURVE = 1e-1, 1e-2, 1e-4  # the peers' tolerances for the pictures, beside their default
