@@ -10,11 +10,13 @@ from resolvent.dask._low_rank import DaskKernelMachine
 from resolvent.dask._problems import Asked, class_problems
 from resolvent.dask._reading import Shape
 from resolvent.estimators.classifier import KernelClassifier
+from resolvent.estimators.descriptions import CLUSTER, described
 from resolvent.estimators.fit_method import fit_method
 
 __all__ = ["DaskKernelClassifier"]
 
 
+@described(CLUSTER)
 class DaskKernelClassifier(LazyClassifierMixin, DaskKernelMachine, KernelClassifier):
     """:class:`resolvent.KernelClassifier` of landmarks, on a Dask cluster.
 
@@ -22,59 +24,13 @@ class DaskKernelClassifier(LazyClassifierMixin, DaskKernelMachine, KernelClassif
     with the workers, and `dual_gap_` says how far the model is from the optimum over all functions:
     from all pairs of support vectors, which the workers exchange.
 
-    Parameters
-    ----------
-    loss : str or loss, default="hinge"
-        "hinge", "squared_hinge", "smoothed_hinge", "modified_huber", "logistic", or an instance of
-        a loss of one score.
-    kernel : str, Kernel or callable, default="rbf"
-        "rbf", "laplacian", "matern", "poly", "cosine", "linear", "sigmoid", "chi2", "tanimoto", a
-        kernel of :mod:`resolvent.kernels`, or a function ``(A, B) -> matrix``.
-    C : float, default=1.0
-        Weight of the loss against the penalty, 1 / lambda.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale" is found from all rows.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Independent term of the polynomial kernel.
-    fit_intercept : bool, default=True
-        Whether to add an unpenalised offset.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of C for the classes.
-    tol : float, default=1e-5
-        Relative duality gap to reach.
-    max_iter : int or None, default=None
-        Largest number of passes over the blocks; None is the solver's default.
-    time_limit : float or None, default=None
-        Seconds after which the best model so far is kept; landmarks and features are computed in
-        any case.
-    rank : int, default=1000
-        Number of landmarks.
-    landmarks : {"rpcholesky", "uniform"} or rows, default="rpcholesky"
-        How landmarks are chosen, from a sample of rows that comes to the client, or themselves.
-    certificate : {"auto", "exact", "subspace"}, default="auto"
-        How `dual_gap_` is found: from all pairs of support vectors ("auto" and "exact"), or
-        "subspace": not at all, and `dual_gap_` is that of the low-rank problem.
-    warm_start : bool, default=False
-        Whether to start where the last fit ended, be it by an error of the cluster.
-    random_state : int, RandomState or None, default=None
-        Seed of the choice of landmarks; None is a fixed seed.
-    verbose : int, default=0
-        Whether to report progress through the logger "resolvent".
-    timeout : float, default=300.0
-        Seconds without a worker, or without any progress of the cluster, after which `fit` gives
-        up.
-    client : distributed.Client, optional
-        The client; if not given Dask's current one.
-
     Attributes
     ----------
-    classes_, support_, dual_coef_, intercept_, kernel_, dual_gap_, objective_, status_,
-    n_iter_, rank_, landmarks_, optimization_gap_, approximation_gap_, certificate_
+    classes_, support_, dual_coef_, intercept_, kernel_, rank_, landmarks_
         As of :class:`resolvent.KernelClassifier`.
-    fit_report_ : dict of str to Stage
-        Tasks, seconds and bytes by stage.
+    dual_gap_, objective_, status_, n_iter_, optimization_gap_, approximation_gap_, certificate_
+        As of :class:`resolvent.KernelClassifier`.
+    fit_report_
 
     Examples
     --------

@@ -9,12 +9,14 @@ from resolvent.dask._base import DaskMachine, LazyClassifierMixin
 from resolvent.dask._engine import DaskReducer
 from resolvent.dask._problems import Asked, class_problems, columns_of, target_problems
 from resolvent.dask._reading import Shape
+from resolvent.estimators.descriptions import CLUSTER, described
 from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.linear import LinearClassifier, LinearRegressor
 
 __all__ = ["DaskLinearClassifier", "DaskLinearRegressor"]
 
 
+@described(CLUSTER)
 class DaskLinearClassifier(LazyClassifierMixin, DaskMachine, LinearClassifier):
     """:class:`resolvent.LinearClassifier` on a Dask cluster, with the same certificate.
 
@@ -24,37 +26,16 @@ class DaskLinearClassifier(LazyClassifierMixin, DaskMachine, LinearClassifier):
 
     Parameters
     ----------
-    loss : str or loss, default="hinge"
-        "hinge", "squared_hinge", "smoothed_hinge", "modified_huber", "logistic", or an instance of
-        a loss of one score.
-    C : float, default=1.0
-        Weight of the loss against the penalty, 1 / lambda.
-    fit_intercept : bool, default=True
-        Whether to add an unpenalised offset.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of C for the classes.
-    tol : float, default=1e-5
+    tol : float
         Relative duality gap to reach; 0 is the limit of rounding.
-    max_iter : int or None, default=None
-        Largest number of passes over the blocks; None is the solver's default.
-    time_limit : float or None, default=None
+    time_limit : float or None
         Seconds after which the best model so far is kept.
-    warm_start : bool, default=False
-        Whether to start where the last fit ended, be it by an error of the cluster.
-    verbose : int, default=0
-        Whether to report progress through the logger "resolvent".
-    timeout : float, default=300.0
-        Seconds without a worker, or without any progress of the cluster, after which `fit` gives
-        up.
-    client : distributed.Client, optional
-        The client; if not given Dask's current one.
 
     Attributes
     ----------
     classes_, coef_, intercept_, dual_gap_, objective_, n_iter_, status_, history_, fit_time_
         As of :class:`resolvent.LinearClassifier`.
-    fit_report_ : dict of str to Stage
-        Tasks, seconds and bytes by stage.
+    fit_report_
 
     Examples
     --------
@@ -133,6 +114,7 @@ class DaskLinearClassifier(LazyClassifierMixin, DaskMachine, LinearClassifier):
         self._describe(solutions, clock.seconds)
 
 
+@described(CLUSTER)
 class DaskLinearRegressor(DaskMachine, LinearRegressor):
     """:class:`resolvent.LinearRegressor` on a Dask cluster, with the same certificate.
 
@@ -142,37 +124,18 @@ class DaskLinearRegressor(DaskMachine, LinearRegressor):
 
     Parameters
     ----------
-    loss : str or loss, default="squared"
+    loss : str or loss
         A name in :data:`resolvent.losses.LOSSES`, or an instance such as ``Huber(delta=0.5)``.
-    C : float, default=1.0
-        Weight of the loss against the penalty, 1 / lambda.
-    fit_intercept : bool, default=True
-        Whether to add an unpenalised offset.
-    normalize_y : bool, default=True
-        Whether C and the parameters of the loss are in units of the target's spread; False is in
-        those of the data.
-    tol : float, default=1e-5
+    tol : float
         Relative duality gap to reach; 0 is the limit of rounding.
-    max_iter : int or None, default=None
-        Largest number of passes over the blocks; None is the solver's default.
-    time_limit : float or None, default=None
+    time_limit : float or None
         Seconds after which the best model so far is kept.
-    warm_start : bool, default=False
-        Whether to start where the last fit ended, be it by an error of the cluster.
-    verbose : int, default=0
-        Whether to report progress through the logger "resolvent".
-    timeout : float, default=300.0
-        Seconds without a worker, or without any progress of the cluster, after which `fit` gives
-        up.
-    client : distributed.Client, optional
-        The client; if not given Dask's current one.
 
     Attributes
     ----------
     coef_, intercept_, dual_gap_, objective_, n_iter_, status_, history_, fit_time_, target_unit_
         As of :class:`resolvent.LinearRegressor`.
-    fit_report_ : dict of str to Stage
-        Tasks, seconds and bytes by stage.
+    fit_report_
 
     Examples
     --------

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 from resolvent._numeric import EPS
 from resolvent.estimators.base import Data, KernelMachine, Machine
 from resolvent.estimators.classes import as_codes, as_columns, as_decision, class_factors
-from resolvent.estimators.fit_method import fit_method
+from resolvent.estimators.descriptions import MODELS, described
 from resolvent.estimators.intervals import LabelSetMixin
 from resolvent.estimators.offset import numbers_of
 from resolvent.losses import as_loss, is_for_labels
@@ -299,6 +299,7 @@ class AnyLossClassifier(LabelSetMixin, MachineClassifier):
             return np.log(self.predict_proba(X, offset))
 
 
+@described(MODELS)
 class KernelClassifier(AnyLossClassifier, KernelMachine):
     """Kernel classifier with any convex loss of the margin, solved to a certified optimum.
 
@@ -308,64 +309,19 @@ class KernelClassifier(AnyLossClassifier, KernelMachine):
 
     Parameters
     ----------
-    loss : str or loss, default="hinge"
+    loss : str or loss
         "hinge", "squared_hinge", "smoothed_hinge", "modified_huber", "logistic", or an instance,
         also of a class of your own; "multinomial" and "crammer_singer" are losses of all classes
         together, with a score for each.
-    kernel : str, Kernel or callable, default="rbf"
-        "rbf", "laplacian", "matern", "poly", "cosine", "linear", "sigmoid", "chi2", "tanimoto",
-        "precomputed", a kernel of :mod:`resolvent.kernels`, also one of columns of a data frame by
-        name, or a function ``(A, B) -> matrix`` of any objects.
-    C : float, default=1.0
-        Weight of the loss against the penalty, 1 / lambda.
-    gamma : {"scale", "auto"} or float, default="scale"
+    gamma : {"scale", "auto"} or float
         Kernel coefficient, as in scikit-learn's SVC.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Independent term of the polynomial kernel.
-    fit_intercept : bool, default=True
-        Whether to add an intercept, which is not penalised.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of C for the classes.
-    multi_class : {"ovr", "ovo"}, default="ovr"
+    multi_class : {"ovr", "ovo"}
         More than two classes by one-vs-rest or by one-vs-one problems, all on one kernel; of no
         use with a loss of all classes together.
-    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
-        The algorithm.
-    tol : float, default=1e-5
-        Relative duality gap to reach; 0 is the limit of rounding.
-    max_iter : int or None, default=None
-        Largest number of iterations; None is the solver's default.
-    time_limit : float or None, default=None
-        Seconds after which the best model so far is kept.
-    memory_limit : int or str, default="auto"
-        Bytes, or a string like "2GB", for rows of the kernel matrix, or features; "auto" is a
-        quarter of what is free.
-    rank : int, "auto" or None, default=None
-        Number of landmarks of a low-rank fit: the function is sought among those that they span,
-        and `dual_gap_` says how far it is from the optimum over all functions. "auto" takes as many
-        as `tol` of that gap needs, or all samples, by the exact solver, where that is estimated to
-        cost less. None fits exactly.
-    landmarks : {"rpcholesky", "uniform"}, indices or rows, default="rpcholesky"
-        How landmarks are chosen (see :func:`resolvent.gram`), or themselves; then `rank` is their
-        number.
-    certificate : {"auto", "exact", "sampled", "subspace"}, default="auto"
-        How `dual_gap_` of a low-rank fit is found: from all pairs of support vectors, from a
-        sample of them (then it holds with probability 0.999), or "subspace": not at all, and
-        `dual_gap_` is that of the low-rank problem. "auto" samples where all pairs would take
-        several times as long as the features.
-    warm_start : bool, default=False
-        Whether to start from the last solution, also after a time limit or Ctrl-C.
-    random_state : int, RandomState or None, default=None
-        Seed of the order of updates; None is a fixed seed.
-    verbose : int, default=0
-        Whether to report progress through the logger "resolvent".
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    classes_
     support_ : ndarray of shape (n_support,)
         Indices of the samples with a coefficient that is not zero; of more than two classes, class
         by class.
@@ -373,34 +329,21 @@ class KernelClassifier(AnyLossClassifier, KernelMachine):
         Their coefficients.
     intercept_ : ndarray of shape (n_problems,)
         Intercepts.
-    kernel_ : Kernel or None
-        The kernel with its parameters; None if precomputed.
+    kernel_
     dual_gap_ : float or ndarray of shape (n_problems,)
         Duality gap: how far the objective can be above its minimum.
     objective_ : float or ndarray of shape (n_problems,)
         Value of the objective.
-    status_ : Status
-        Why the solver stopped; the worst of several problems.
-    solver_ : str
-        The algorithm that was used, see :class:`resolvent.Solution`.
+    status_
+    solver_
     n_iter_ : int or ndarray of shape (n_problems,)
         Number of iterations.
-    history_ : list of Record
-        Course of the fit.
-    fit_time_ : float
-        Seconds.
-    rank_ : int or None
-        Landmarks that the model is of; None of an exact fit, also where rank="auto" ended in one.
-    landmarks_ : ndarray of shape (rank_,) or None
-        Their indices, -1 of those given as rows. They are the model: `support_` is the same, and
-        `dual_coef_` are their coefficients.
-    optimization_gap_, approximation_gap_ : float or ndarray
-        The parts of `dual_gap_`: that of the low-rank problem, and what the rank may cost, NaN
-        where it was not computed. Each score, offset aside, is within ``sqrt(2 dual_gap_ k(x, x))``
-        of that of the exact machine.
-    certificate_ : str
-        How the gap was found: "exact", "sampled", "subspace", or "incomplete" where a time limit or
-        Ctrl-C ended it.
+    history_
+    fit_time_
+    rank_
+    landmarks_
+    optimization_gap_, approximation_gap_
+    certificate_
 
     See Also
     --------
@@ -462,27 +405,3 @@ class KernelClassifier(AnyLossClassifier, KernelMachine):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
-
-    @fit_method
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
-    ) -> KernelClassifier:
-        """Fit the classifier.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or list of objects
-            Training samples; for a precomputed kernel, its matrix.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights; 2 is the sample given twice, 0 the sample absent.
-        offset : array-like of shape (n_samples,), optional
-            Known part of the scores, such as the logarithm of an exposure; not the intercept,
-            which is the same for all samples.
-
-        Returns
-        -------
-        KernelClassifier
-        """
-        return self._fit_data(self._read(X, y, sample_weight, offset))

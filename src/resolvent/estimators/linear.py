@@ -8,8 +8,8 @@ import numpy as np
 
 from resolvent.estimators.base import Data, Machine, checked_C
 from resolvent.estimators.classifier import AnyLossClassifier
+from resolvent.estimators.descriptions import MODELS, described
 from resolvent.estimators.expansion import linear_scores, split_bias
-from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.regressor import AnyLossRegressor
 from resolvent.fitting import Fit
 from resolvent.kernels import Kernel, Linear
@@ -46,6 +46,7 @@ class LinearMachine(Machine):
         return linear_scores(self._read_new(X), self.coef_, self.intercept_)
 
 
+@described(MODELS)
 class LinearClassifier(AnyLossClassifier, LinearMachine):
     """Linear classifier with any convex loss of the margin, solved to a certified optimum.
 
@@ -54,33 +55,12 @@ class LinearClassifier(AnyLossClassifier, LinearMachine):
 
     Parameters
     ----------
-    loss : str or loss, default="hinge"
+    loss : str or loss
         "hinge", "squared_hinge", "smoothed_hinge", "modified_huber", "logistic", or an instance.
-    C : float, default=1.0
-        Weight of the loss against the penalty, 1 / lambda.
-    fit_intercept : bool, default=True
-        Whether to add an intercept, which is not penalised.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of C for the classes.
-    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
-        The algorithm.
-    tol : float, default=1e-5
-        Relative duality gap to reach; 0 is the limit of rounding.
-    max_iter : int or None, default=None
-        Largest number of iterations; None is the solver's default.
-    time_limit : float or None, default=None
-        Seconds after which the best model so far is kept.
-    warm_start : bool, default=False
-        Whether to start from the last solution, also after a time limit or Ctrl-C.
-    random_state : int, RandomState or None, default=None
-        Seed of the order of updates; None is a fixed seed.
-    verbose : int, default=0
-        Whether to report progress through the logger "resolvent".
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    classes_
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights; one row for two classes, otherwise one-vs-rest. A loss of all classes together has
         a row for each class.
@@ -88,14 +68,10 @@ class LinearClassifier(AnyLossClassifier, LinearMachine):
         Intercepts.
     dual_gap_, objective_, n_iter_ : float, float and int, or arrays of one for each class
         Certificate, value of the objective and number of iterations.
-    status_ : Status
-        Why the solver stopped; the worst of several problems.
-    solver_ : str
-        The algorithm that was used, see :class:`resolvent.Solution`.
-    history_ : list of Record
-        Course of the fit.
-    fit_time_ : float
-        Seconds.
+    status_
+    solver_
+    history_
+    fit_time_
 
     Examples
     --------
@@ -135,35 +111,12 @@ class LinearClassifier(AnyLossClassifier, LinearMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    @fit_method
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
-    ) -> LinearClassifier:
-        """Fit the classifier.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training samples.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights; 2 is the sample given twice, 0 the sample absent.
-        offset : array-like of shape (n_samples,), optional
-            Known part of the scores, such as the logarithm of an exposure; not the intercept,
-            which is the same for all samples.
-
-        Returns
-        -------
-        LinearClassifier
-        """
-        return self._fit_data(self._read(X, y, sample_weight, offset))
-
     def _fit_data(self, data: Data) -> LinearClassifier:
         self._fit_weights(data, *self._columns(data, data.weight), **self._settings())
         return self
 
 
+@described(MODELS)
 class LinearRegressor(AnyLossRegressor, LinearMachine):
     """Linear regressor with any convex loss, solved to a certified optimum.
 
@@ -172,29 +125,8 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
 
     Parameters
     ----------
-    loss : str or loss, default="squared"
+    loss : str or loss
         A name in :data:`resolvent.losses.LOSSES`, or an instance such as ``Huber(delta=0.5)``.
-    C : float, default=1.0
-        Weight of the loss against the penalty, 1 / lambda.
-    fit_intercept : bool, default=True
-        Whether to add an intercept, which is not penalised.
-    normalize_y : bool, default=True
-        Whether C and the parameters of the loss are in units of the target's spread, so that a
-        model of ``a y + b`` is that of y times a plus b; False is in those of the data.
-    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
-        The algorithm.
-    tol : float, default=1e-5
-        Relative duality gap to reach; 0 is the limit of rounding.
-    max_iter : int or None, default=None
-        Largest number of iterations; None is the solver's default.
-    time_limit : float or None, default=None
-        Seconds after which the best model so far is kept.
-    warm_start : bool, default=False
-        Whether to start from the last solution, also after a time limit or Ctrl-C.
-    random_state : int, RandomState or None, default=None
-        Seed of the order of updates; None is a fixed seed.
-    verbose : int, default=0
-        Whether to report progress through the logger "resolvent".
 
     Attributes
     ----------
@@ -206,14 +138,10 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
         Certificate, value of the objective and number of iterations.
     status_ : Status
         Why the solver stopped; the worst of several targets.
-    solver_ : str
-        The algorithm that was used, see :class:`resolvent.Solution`.
-    history_ : list of Record
-        Course of the fit.
-    fit_time_ : float
-        Seconds.
-    target_unit_ : float or ndarray of shape (n_targets,)
-        The unit that C and the parameters of the loss were taken in, 1 if that of the data.
+    solver_
+    history_
+    fit_time_
+    target_unit_
 
     Examples
     --------
@@ -251,28 +179,6 @@ class LinearRegressor(AnyLossRegressor, LinearMachine):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
-
-    @fit_method
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> LinearRegressor:
-        """Fit the regressor.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training samples.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights; 2 is the sample given twice, 0 the sample absent.
-        offset : array-like of shape (n_samples,), optional
-            Known part of the scores, such as the logarithm of an exposure; not the intercept,
-            which is the same for all samples.
-
-        Returns
-        -------
-        LinearRegressor
-        """
-        return self._fit_data(self._read(X, y, sample_weight, offset))
 
     def _fit_data(self, data: Data) -> LinearRegressor:
         fit = self._fit_weights(data, *self._columns(data, data.weight), **self._settings())

@@ -13,6 +13,7 @@ from resolvent.estimators.base import Data
 from resolvent.estimators.classes import as_columns, class_factors
 from resolvent.estimators.classifier import MachineClassifier
 from resolvent.estimators.compat import constraints
+from resolvent.estimators.descriptions import DROP_INS, described
 from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.linear import LinearMachine
 from resolvent.estimators.regressor import MachineRegressor
@@ -44,6 +45,7 @@ class LinearSupportVectorMachine(LinearMachine):
         self.n_iter_ = int(n_iter.max())  # of the problem that took most, as LIBLINEAR's
 
 
+@described(DROP_INS)
 class LinearSVC(SparseCoefMixin, MachineClassifier, LinearSupportVectorMachine):
     """Linear support vector classification, as scikit-learn's, with a certificate.
 
@@ -52,36 +54,27 @@ class LinearSVC(SparseCoefMixin, MachineClassifier, LinearSupportVectorMachine):
 
     Parameters
     ----------
-    penalty : {"l2"}, default="l2"
+    penalty : {"l2"}
         The penalty; "l1" is another problem and is not supported.
-    loss : {"hinge", "squared_hinge"}, default="squared_hinge"
+    loss : {"hinge", "squared_hinge"}
         The loss.
-    dual : bool or "auto", default="auto"
-        Accepted for compatibility; it does not change the solution.
-    tol : float, default=1e-4
+    tol : float
         Relative duality gap to reach; values above 1e-5, which is close to what LIBLINEAR reaches
         with its default, count as 1e-5.
-    C : float, default=1.0
-        Weight of the loss.
-    multi_class : {"ovr", "crammer_singer"}, default="ovr"
+    multi_class : {"ovr", "crammer_singer"}
         One-vs-rest, or the loss of Crammer and Singer of all classes together.
-    fit_intercept : bool, default=True
-        Whether to fit an offset.
-    intercept_scaling : float, default=1.0
-        Value of the constant feature.
-    class_weight : dict, "balanced" or None, default=None
+    class_weight : dict, "balanced" or None
         Factors of C for the classes; in one-vs-rest problems the rest has factor 1.
-    verbose : int, default=0
+    verbose : int
         Whether to report progress through the logger "resolvent".
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState or None
         Seed of the order of updates.
-    max_iter : int or None, default=1000
+    max_iter : int or None
         Largest number of iterations; None is the solver's default.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    classes_
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights.
     intercept_ : ndarray of shape (1,) or (n_classes,)
@@ -190,6 +183,7 @@ class LinearSVC(SparseCoefMixin, MachineClassifier, LinearSupportVectorMachine):
         return 1 if len(self.classes_) == 2 else super()._n_problems()
 
 
+@described(DROP_INS)
 class LinearSVR(MachineRegressor, LinearSupportVectorMachine):
     """Linear support vector regression, as scikit-learn's, with a certificate.
 
@@ -198,34 +192,23 @@ class LinearSVR(MachineRegressor, LinearSupportVectorMachine):
 
     Parameters
     ----------
-    epsilon : float, default=0.0
-        Residuals up to this size cost nothing.
-    tol : float, default=1e-4
+    tol : float
         Relative duality gap to reach; values above 1e-5, which is close to what LIBLINEAR reaches
         with its default, count as 1e-5.
-    C : float, default=1.0
-        Weight of the loss.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}
         The loss.
-    fit_intercept : bool, default=True
-        Whether to fit an offset.
-    intercept_scaling : float, default=1.0
-        Value of the constant feature.
-    dual : bool or "auto", default="auto"
-        Accepted for compatibility; it does not change the solution.
-    verbose : int, default=0
+    verbose : int
         Whether to report progress through the logger "resolvent".
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState or None
         Seed of the order of updates.
-    max_iter : int or None, default=1000
+    max_iter : int or None
         Largest number of iterations; None is the solver's default.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
         Weights.
-    intercept_ : ndarray of shape (1,)
-        Intercept.
+    intercept_
     dual_gap_, objective_, status_, solver_, n_iter_, history_, fit_time_
         As in :class:`resolvent.LinearRegressor`.
 

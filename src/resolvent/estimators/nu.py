@@ -19,6 +19,7 @@ from resolvent.estimators._nu import Margin, NuProblem, Tube
 from resolvent.estimators._nu_search import Search
 from resolvent.estimators.base import Data
 from resolvent.estimators.compat import FitProgress, constraints
+from resolvent.estimators.descriptions import DROP_INS, described
 from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.regressor import MachineRegressor
 from resolvent.estimators.svc import FORMED, SupportVectorClassifier
@@ -72,6 +73,7 @@ class NuMachine(SupportVectorMachine):
         return searches
 
 
+@described(DROP_INS)
 class NuSVC(SupportVectorClassifier, NuMachine):
     """nu-support vector classification, as scikit-learn's, with a certificate.
 
@@ -83,39 +85,17 @@ class NuSVC(SupportVectorClassifier, NuMachine):
 
     Parameters
     ----------
-    nu : float, default=0.5
+    nu : float
         The share, above 0 and at most twice that of the smaller class of each pair.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"}, Kernel or callable, default="rbf"
+    kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"}, Kernel or callable
         The kernel; further names as in :class:`resolvent.KernelClassifier`.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient.
-    coef0 : float, default=0.0
-        Independent term of "poly" and "sigmoid".
-    shrinking : bool, default=True
-        Accepted for compatibility; it does not change the solution.
-    probability : bool or "deprecated", default="deprecated"
+    probability : bool or "deprecated"
         As in :class:`resolvent.svm.SVC`; the out-of-fold scores are those of ``C = 1 / rho``.
-    tol : float, default=1e-3
-        Largest violation of the optimality conditions, as in LIBSVM; the relative duality gap is
-        at most `tol`, and 1e-5, as well.
-    cache_size : float or None, default=200
-        Memory for rows of the kernel matrix, in megabytes; None and scikit-learn's default of 200
-        are a quarter of what is free.
-    class_weight : dict, "balanced" or None, default=None
+    class_weight : dict, "balanced" or None
         Sets `class_weight_`, and has no effect on the solution, as in LIBSVM, where it is a factor
         of the C that there is none of. Give `sample_weight` instead.
-    verbose : bool, default=False
-        Whether to report progress through the logger "resolvent".
-    max_iter : int, default=-1
+    max_iter : int
         Largest number of iterations for a pair; -1 is the solver's default.
-    decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        One value for each class, or for each pair.
-    break_ties : bool, default=False
-        Whether ties among the votes are decided by the decision function; needs "ovr".
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the folds for `probability`; None is a fixed seed.
 
     Attributes
     ----------
@@ -225,6 +205,7 @@ class NuSVC(SupportVectorClassifier, NuMachine):
         return _gather(coef, [search.solution for search in searches], self.fit_time_)
 
 
+@described(DROP_INS)
 class NuSVR(MachineRegressor, NuMachine):
     """nu-support vector regression, as scikit-learn's, with a certificate.
 
@@ -235,35 +216,14 @@ class NuSVR(MachineRegressor, NuMachine):
 
     Parameters
     ----------
-    nu : float, default=0.5
+    nu : float
         The share, above 0 and at most 1.
-    C : float, default=1.0
-        Weight of the loss.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"}, Kernel or callable, default="rbf"
-        The kernel; further names as in :class:`resolvent.KernelRegressor`.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient.
-    coef0 : float, default=0.0
-        Independent term of "poly" and "sigmoid".
-    shrinking : bool, default=True
-        Accepted for compatibility; it does not change the solution.
-    tol : float, default=1e-3
-        Largest violation of the optimality conditions, as in LIBSVM; the relative duality gap is
-        at most `tol`, and 1e-5, as well.
-    cache_size : float or None, default=200
-        Memory for rows of the kernel matrix, in megabytes; None and scikit-learn's default of 200
-        are a quarter of what is free.
-    verbose : bool, default=False
-        Whether to report progress through the logger "resolvent".
-    max_iter : int, default=-1
+    max_iter : int
         Largest number of iterations; -1 is the solver's default.
 
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, fit_status_
-        As in :class:`resolvent.svm.SVR`.
     epsilon_ : float
         Half of the width of the tube.
     dual_gap_, objective_, status_, n_iter_, history_, fit_time_

@@ -6,11 +6,36 @@ from typing import Any
 
 import numpy as np
 
+from resolvent.estimators.fit_method import fit_method
+
 __all__ = ["WithOffset"]
 
 
 class WithOffset:
     """Estimators whose rows may have an offset, which is added to their scores."""
+
+    @fit_method
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Any:
+        """Fit the estimator.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or list of objects
+            Training samples; for a precomputed kernel, its matrix.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Labels or targets; several columns for those regressors that take them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights; 2 is the sample given twice, 0 the sample absent.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores, such as the logarithm of an exposure; not the intercept,
+            which is the same for all samples.
+
+        Returns
+        -------
+        self
+        """
+        estimator: Any = self
+        return estimator._fit_data(estimator._read(X, y, sample_weight, offset))
 
     def _read_offset(self, offset: Any, n: int, m: int) -> np.ndarray:
         """Validate the offsets of n rows, of which each has m scores."""

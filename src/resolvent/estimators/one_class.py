@@ -11,6 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from resolvent.estimators._libsvm import USUAL_CACHE, SupportVectorMachine
 from resolvent.estimators.compat import constraints
+from resolvent.estimators.descriptions import DROP_INS, described
 from resolvent.estimators.fit_method import fit_method
 from resolvent.kernels.base import is_number
 from resolvent.losses import LOSSES
@@ -20,6 +21,7 @@ ROUNDED = 1e-12  # of the offset: a decision that is zero to rounding
 __all__ = ["OneClassSVM"]
 
 
+@described(DROP_INS)
 class OneClassSVM(OutlierMixin, SupportVectorMachine):
     """One-class support vector machine, as scikit-learn's, with a certificate.
 
@@ -30,33 +32,15 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"}, Kernel or callable, default="rbf"
-        The kernel; further names as in :class:`resolvent.KernelRegressor`.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient.
-    coef0 : float, default=0.0
-        Independent term of "poly" and "sigmoid".
-    tol : float, default=1e-3
+    tol : float
         Largest violation of the optimality conditions, as in LIBSVM.
-    nu : float, default=0.5
+    nu : float
         Bound on the share of samples outside, in (0, 1]. With 1 there would be no boundary: it
         counts as 1 - 1e-6.
-    shrinking : bool, default=True
-        Accepted for compatibility; it does not change the solution.
-    cache_size : float or None, default=200
-        Memory for rows of the kernel matrix, in megabytes; None and scikit-learn's default of 200
-        are a quarter of what is free.
-    verbose : bool, default=False
-        Whether to report progress through the logger "resolvent".
-    max_iter : int, default=-1
-        Largest number of iterations, see :func:`resolvent.solve`; -1 is the solver's default.
 
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, fit_status_
-        As in :class:`resolvent.svm.SVR`.
     offset_ : ndarray of shape (1,)
         rho: ``decision_function = score_samples - offset_``.
     dual_gap_, objective_, status_, solver_, n_iter_, history_, fit_time_

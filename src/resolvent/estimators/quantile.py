@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from resolvent.estimators.base import Data, KernelMachine
-from resolvent.estimators.fit_method import fit_method
+from resolvent.estimators.descriptions import MODELS, described
 from resolvent.estimators.intervals import IntervalMixin
 from resolvent.estimators.regressor import MachineRegressor
 from resolvent.losses import LOSSES
@@ -17,6 +17,7 @@ from resolvent.losses import LOSSES
 KINDS = {"quantile": LOSSES["pinball"], "expectile": LOSSES["expectile"]}
 
 
+@described(MODELS)
 class KernelQuantileRegressor(IntervalMixin, MachineRegressor, KernelMachine):
     """Quantiles of a target given features, by kernel regression with the pinball loss.
 
@@ -25,55 +26,14 @@ class KernelQuantileRegressor(IntervalMixin, MachineRegressor, KernelMachine):
 
     Parameters
     ----------
-    quantile : float or sequence of float, default=0.5
+    quantile : float or sequence of float
         Strictly between 0 and 1. A number gives a vector of predictions, a sequence a column each.
-    kind : {"quantile", "expectile"}, default="quantile"
+    kind : {"quantile", "expectile"}
         Quantiles (pinball loss), or expectiles (asymmetric squared loss).
-    kernel : str, Kernel or callable, default="rbf"
+    kernel : str, Kernel or callable
         As in :class:`resolvent.KernelRegressor`.
-    C : float, default=1.0
-        Weight of the loss against the penalty, 1 / lambda.
-    gamma : {"scale", "auto"} or float, default="scale"
+    gamma : {"scale", "auto"} or float
         Kernel coefficient.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Independent term of the polynomial kernel.
-    fit_intercept : bool, default=True
-        Whether to add an intercept, which is not penalised.
-    normalize_y : bool, default=True
-        Whether C and the parameters of the loss are in units of the target's spread, so that a
-        model of ``a y + b`` is that of y times a plus b; False is in those of the data.
-    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
-        The algorithm.
-    tol : float, default=1e-5
-        Relative duality gap to reach; 0 is the limit of rounding.
-    max_iter : int or None, default=None
-        Largest number of iterations; None is the solver's default.
-    time_limit : float or None, default=None
-        Seconds after which the best model so far is kept.
-    memory_limit : int or str, default="auto"
-        Bytes, or a string like "2GB", for rows of the kernel matrix, or features; "auto" is a
-        quarter of what is free.
-    rank : int, "auto" or None, default=None
-        Number of landmarks of a low-rank fit: the function is sought among those that they span,
-        and `dual_gap_` says how far it is from the optimum over all functions. "auto" takes as many
-        as `tol` of that gap needs, or all samples, by the exact solver, where that is estimated to
-        cost less. None fits exactly.
-    landmarks : {"rpcholesky", "uniform"}, indices or rows, default="rpcholesky"
-        How landmarks are chosen (see :func:`resolvent.gram`), or themselves; then `rank` is their
-        number.
-    certificate : {"auto", "exact", "sampled", "subspace"}, default="auto"
-        How `dual_gap_` of a low-rank fit is found: from all pairs of support vectors, from a
-        sample of them (then it holds with probability 0.999), or "subspace": not at all, and
-        `dual_gap_` is that of the low-rank problem. "auto" samples where all pairs would take
-        several times as long as the features.
-    warm_start : bool, default=False
-        Whether to start from the last solution, also after a time limit or Ctrl-C.
-    random_state : int, RandomState or None, default=None
-        Seed of the order of updates; None is a fixed seed.
-    verbose : int, default=0
-        Whether to report progress through the logger "resolvent".
 
     Attributes
     ----------
@@ -155,30 +115,6 @@ class KernelQuantileRegressor(IntervalMixin, MachineRegressor, KernelMachine):
                 "1, such as 0.9 or (0.1, 0.5, 0.9)."
             )
         return [KINDS[self.kind](float(tau)) for tau in taus]
-
-    @fit_method
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
-    ) -> KernelQuantileRegressor:
-        """Fit the quantiles.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or list of objects
-            Training samples; for a precomputed kernel, its matrix.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights; 2 is the sample given twice, 0 the sample absent.
-        offset : array-like of shape (n_samples,), optional
-            Known part of the scores, such as the logarithm of an exposure; not the intercept,
-            which is the same for all samples.
-
-        Returns
-        -------
-        KernelQuantileRegressor
-        """
-        return self._fit_data(self._read(X, y, sample_weight, offset))
 
     def _read(self, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> Data:
         losses = self._losses()

@@ -10,8 +10,8 @@ from sklearn.metrics import r2_score
 from sklearn.utils import column_or_1d
 
 from resolvent.estimators.base import Data, KernelMachine, Machine
+from resolvent.estimators.descriptions import MODELS, described
 from resolvent.estimators.diagnosis import warn_if_useless
-from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.intervals import IntervalMixin
 from resolvent.fitting import Fit
 from resolvent.kernels import Kernel
@@ -181,6 +181,7 @@ class AnyLossRegressor(IntervalMixin, MachineRegressor):
         return tags
 
 
+@described(MODELS)
 class KernelRegressor(AnyLossRegressor, KernelMachine):
     """Kernel regressor with any convex loss, solved to a certified optimum.
 
@@ -190,56 +191,11 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
 
     Parameters
     ----------
-    loss : str or loss, default="squared"
+    loss : str or loss
         A name in :data:`resolvent.losses.LOSSES`, or an instance such as ``Huber(delta=0.5)``, also
         of a class of your own.
-    kernel : str, Kernel or callable, default="rbf"
-        "rbf", "laplacian", "matern", "poly", "cosine", "linear", "sigmoid", "chi2", "tanimoto",
-        "precomputed", a kernel of :mod:`resolvent.kernels`, also one of columns of a data frame by
-        name, or a function ``(A, B) -> matrix`` of any objects.
-    C : float, default=1.0
-        Weight of the loss against the penalty, 1 / lambda.
-    gamma : {"scale", "auto"} or float, default="scale"
+    gamma : {"scale", "auto"} or float
         Kernel coefficient, as in scikit-learn's SVR.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Independent term of the polynomial kernel.
-    fit_intercept : bool, default=True
-        Whether to add an intercept, which is not penalised.
-    normalize_y : bool, default=True
-        Whether C and the parameters of the loss are in units of the target's spread, so that a
-        model of ``a y + b`` is that of y times a plus b; False is in those of the data.
-    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
-        The algorithm.
-    tol : float, default=1e-5
-        Relative duality gap to reach; 0 is the limit of rounding.
-    max_iter : int or None, default=None
-        Largest number of iterations; None is the solver's default.
-    time_limit : float or None, default=None
-        Seconds after which the best model so far is kept.
-    memory_limit : int or str, default="auto"
-        Bytes, or a string like "2GB", for rows of the kernel matrix, or features; "auto" is a
-        quarter of what is free.
-    rank : int, "auto" or None, default=None
-        Number of landmarks of a low-rank fit: the function is sought among those that they span,
-        and `dual_gap_` says how far it is from the optimum over all functions. "auto" takes as many
-        as `tol` of that gap needs, or all samples, by the exact solver, where that is estimated to
-        cost less. None fits exactly.
-    landmarks : {"rpcholesky", "uniform"}, indices or rows, default="rpcholesky"
-        How landmarks are chosen (see :func:`resolvent.gram`), or themselves; then `rank` is their
-        number.
-    certificate : {"auto", "exact", "sampled", "subspace"}, default="auto"
-        How `dual_gap_` of a low-rank fit is found: from all pairs of support vectors, from a
-        sample of them (then it holds with probability 0.999), or "subspace": not at all, and
-        `dual_gap_` is that of the low-rank problem. "auto" samples where all pairs would take
-        several times as long as the features.
-    warm_start : bool, default=False
-        Whether to start from the last solution, also after a time limit or Ctrl-C.
-    random_state : int, RandomState or None, default=None
-        Seed of the order of updates; None is a fixed seed.
-    verbose : int, default=0
-        Whether to report progress through the logger "resolvent".
 
     Attributes
     ----------
@@ -249,36 +205,23 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
         Their coefficients.
     intercept_ : ndarray of shape (n_targets,)
         Intercepts.
-    kernel_ : Kernel or None
-        The kernel with its parameters; None if precomputed.
+    kernel_
     dual_gap_ : float or ndarray of shape (n_targets,)
         Duality gap: how far the objective can be above its minimum.
     objective_ : float or ndarray of shape (n_targets,)
         Value of the objective.
     status_ : Status
         Why the solver stopped; the worst of several targets.
-    solver_ : str
-        The algorithm that was used, see :class:`resolvent.Solution`.
+    solver_
     n_iter_ : int or ndarray of shape (n_targets,)
         Number of iterations.
-    history_ : list of Record
-        Course of the fit.
-    fit_time_ : float
-        Seconds.
-    target_unit_ : float or ndarray of shape (n_targets,)
-        The unit that C and the parameters of the loss were taken in, 1 if that of the data.
-    rank_ : int or None
-        Landmarks that the model is of; None of an exact fit, also where rank="auto" ended in one.
-    landmarks_ : ndarray of shape (rank_,) or None
-        Their indices, -1 of those given as rows. They are the model: `support_` is the same, and
-        `dual_coef_` are their coefficients.
-    optimization_gap_, approximation_gap_ : float or ndarray
-        The parts of `dual_gap_`: that of the low-rank problem, and what the rank may cost, NaN
-        where it was not computed. Each score, offset aside, is within ``sqrt(2 dual_gap_ k(x, x))``
-        of that of the exact machine.
-    certificate_ : str
-        How the gap was found: "exact", "sampled", "subspace", or "incomplete" where a time limit or
-        Ctrl-C ended it.
+    history_
+    fit_time_
+    target_unit_
+    rank_
+    landmarks_
+    optimization_gap_, approximation_gap_
+    certificate_
 
     Examples
     --------
@@ -334,28 +277,6 @@ class KernelRegressor(AnyLossRegressor, KernelMachine):
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
-
-    @fit_method
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> KernelRegressor:
-        """Fit the regressor.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or list of objects
-            Training samples; for a precomputed kernel, its matrix.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights; 2 is the sample given twice, 0 the sample absent.
-        offset : array-like of shape (n_samples,), optional
-            Known part of the scores, such as the logarithm of an exposure; not the intercept,
-            which is the same for all samples.
-
-        Returns
-        -------
-        KernelRegressor
-        """
-        return self._fit_data(self._read(X, y, sample_weight, offset))
 
 
 def positive_targets(loss: Any) -> bool:

@@ -11,6 +11,7 @@ import sklearn.kernel_ridge
 
 from resolvent.estimators.base import Data
 from resolvent.estimators.compat import constraints
+from resolvent.estimators.descriptions import DROP_INS, described
 from resolvent.estimators.expansion import take_rows
 from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.regressor import MachineRegressor
@@ -22,6 +23,7 @@ __all__ = ["KernelRidge"]
 LEAST_ALPHA = 1e-10  # what alpha = 0 is, in units of the mean of K's diagonal
 
 
+@described(DROP_INS)
 class KernelRidge(MachineRegressor):
     """Kernel ridge regression, as scikit-learn's, with a certificate, and with an offset if asked.
 
@@ -29,24 +31,22 @@ class KernelRidge(MachineRegressor):
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_targets,), default=1.0
+    alpha : float or array-like of shape (n_targets,)
         Weight of the penalty, 1 / C; 0 is taken as 1e-10 of the mean of K's diagonal.
-    kernel : str, Kernel or callable, default="linear"
+    kernel : str, Kernel or callable
         The kernel, by the names of :class:`resolvent.KernelRegressor`; a function may be one of
         two samples, as scikit-learn's here, or of two sets of samples.
-    gamma : float, "scale", "auto" or None, default=None
+    gamma : float, "scale", "auto" or None
         Kernel coefficient; None is 1 / n_features.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=1.0
+    coef0 : float
         Independent term of the polynomial and sigmoid kernels.
-    kernel_params : dict or None, default=None
+    kernel_params : dict or None
         Further arguments of a function, by name.
-    fit_intercept : bool, default=False
+    fit_intercept : bool
         Whether to add an unpenalised offset, which scikit-learn's does not have.
-    tol : float, default=1e-5
+    tol : float
         Relative duality gap to reach.
-    memory_limit : int or str, default="auto"
+    memory_limit : int or str
         Bytes, or a string like "2GB", for rows of the kernel matrix.
 
     Attributes
@@ -56,7 +56,6 @@ class KernelRidge(MachineRegressor):
     intercept_ : float or ndarray of shape (n_targets,)
         Offset; 0 without `fit_intercept`.
     dual_gap_, objective_, status_, solver_, n_iter_, history_, fit_time_
-        As in :class:`resolvent.KernelRegressor`.
 
     Examples
     --------

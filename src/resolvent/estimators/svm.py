@@ -14,6 +14,7 @@ import sklearn.svm
 from resolvent.estimators._libsvm import USUAL_CACHE, SupportVectorMachine
 from resolvent.estimators.base import Data
 from resolvent.estimators.compat import constraints
+from resolvent.estimators.descriptions import DROP_INS, described
 from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.regressor import MachineRegressor
 from resolvent.estimators.svc import SupportVectorClassifier
@@ -24,6 +25,7 @@ from resolvent.losses import LOSSES, as_loss
 __all__ = ["SVC", "SVR"]
 
 
+@described(DROP_INS)
 class SVC(SupportVectorClassifier):
     """C-support vector classification, as scikit-learn's, with a certificate.
 
@@ -31,49 +33,21 @@ class SVC(SupportVectorClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
+    C : float
         Weight of the hinge loss.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"}, Kernel or callable, default="rbf"
+    kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"}, Kernel or callable
         The kernel; further names as in :class:`resolvent.KernelClassifier`.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient.
-    coef0 : float, default=0.0
-        Independent term of "poly" and "sigmoid".
-    shrinking : bool, default=True
-        Accepted for compatibility; it does not change the solution.
-    probability : bool or "deprecated", default="deprecated"
+    probability : bool or "deprecated"
         Whether to fit Platt's sigmoid to out-of-fold scores, for `predict_proba`; "deprecated" is
         False. Its probabilities may contradict the predictions and it takes five further fits:
         ``KernelClassifier(loss="logistic")`` has neither fault. scikit-learn removes it in 1.11.
-    tol : float, default=1e-3
-        Largest violation of the optimality conditions, as in LIBSVM; the relative duality gap is
-        at most `tol`, and 1e-5, as well.
-    cache_size : float or None, default=200
-        Memory for rows of the kernel matrix, in megabytes; None and scikit-learn's default of 200
-        are a quarter of what is free.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of C for the classes.
-    verbose : bool, default=False
-        Whether to report progress through the logger "resolvent".
-    max_iter : int, default=-1
-        Largest number of iterations, see :func:`resolvent.solve`; -1 is the solver's default.
-    decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        One value for each class, or for each pair.
-    break_ties : bool, default=False
-        Whether ties among the votes are decided by the decision function; needs "ovr".
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the folds for `probability`; None is a fixed seed.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    classes_
     support_ : ndarray of shape (n_support,)
         Indices of the support vectors, class by class.
-    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
-        The support vectors.
+    support_vectors_
     n_support_ : ndarray of shape (n_classes,)
         Their number in each class.
     dual_coef_ : ndarray or sparse matrix of shape (n_classes - 1, n_support)
@@ -86,8 +60,7 @@ class SVC(SupportVectorClassifier):
         The sigmoids of the pairs, with LIBSVM's signs; empty without `probability`.
     class_weight_ : ndarray of shape (n_classes,)
         Factors of C for the classes.
-    fit_status_ : int
-        0 if the tolerance was reached.
+    fit_status_
     dual_gap_, objective_, status_, solver_, n_iter_, history_, fit_time_
         As in :class:`resolvent.KernelClassifier`.
 
@@ -172,54 +145,24 @@ class SVC(SupportVectorClassifier):
         )
 
 
+@described(DROP_INS)
 class SVR(MachineRegressor, SupportVectorMachine):
     """Epsilon-support vector regression, as scikit-learn's, with a certificate.
-
-    Parameters
-    ----------
-    kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"}, Kernel or callable, default="rbf"
-        The kernel; further names as in :class:`resolvent.KernelRegressor`.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient.
-    coef0 : float, default=0.0
-        Independent term of "poly" and "sigmoid".
-    tol : float, default=1e-3
-        Largest violation of the optimality conditions, as in LIBSVM; the relative duality gap is
-        at most `tol`, and 1e-5, as well.
-    C : float, default=1.0
-        Weight of the loss.
-    epsilon : float, default=0.1
-        Residuals up to this size cost nothing.
-    shrinking : bool, default=True
-        Accepted for compatibility; it does not change the solution.
-    cache_size : float or None, default=200
-        Memory for rows of the kernel matrix, in megabytes; None and scikit-learn's default of 200
-        are a quarter of what is free.
-    verbose : bool, default=False
-        Whether to report progress through the logger "resolvent".
-    max_iter : int, default=-1
-        Largest number of iterations, see :func:`resolvent.solve`; -1 is the solver's default.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_support,)
         Indices of the support vectors.
-    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
-        The support vectors.
+    support_vectors_
     n_support_ : ndarray of shape (1,)
         Their number.
     dual_coef_ : ndarray of shape (1, n_support)
         Coefficients.
-    intercept_ : ndarray of shape (1,)
-        Intercept.
+    intercept_
     coef_ : ndarray of shape (1, n_features)
         Weights, for the linear kernel.
-    fit_status_ : int
-        0 if the tolerance was reached.
+    fit_status_
     dual_gap_, objective_, status_, solver_, n_iter_, history_, fit_time_
-        As in :class:`resolvent.KernelRegressor`.
 
     Examples
     --------

@@ -16,6 +16,7 @@ from resolvent._clock import Clock
 from resolvent._threads import one_blas_thread
 from resolvent.estimators.base import Data, Machine
 from resolvent.estimators.compat import CallbackSupportMixin
+from resolvent.estimators.fit_method import fit_method
 from resolvent.model_selection.closed_form import has_closed_form
 from resolvent.model_selection.conformal import calibrate_by_folds
 from resolvent.model_selection.extend import MOST, beyond, join
@@ -49,6 +50,32 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
         """Make the estimator to tune, with all parameters that this one has in common with it."""
         common = self._tuned().get_params(deep=False).keys() & self.get_params(deep=False).keys()
         return self._tuned(**{name: getattr(self, name) for name in common})
+
+    @fit_method
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, offset: Any = None
+    ) -> Any:
+        """Choose by cross-validation and fit.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or list of objects
+            Training samples; for a precomputed kernel, its matrix.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Labels or targets; several columns for those regressors that take them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights; 2 is the sample given twice, 0 the sample absent.
+        groups : array-like of shape (n_samples,), optional
+            Groups of samples, for splitters that keep groups together.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the scores, such as the logarithm of an exposure; not the intercept,
+            which is the same for all samples.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, groups, offset)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, offset: Any) -> Any:
         """Search, choose, fit the winner on all samples."""

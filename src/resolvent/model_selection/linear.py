@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from resolvent.estimators.fit_method import fit_method
+from resolvent.estimators.descriptions import SEARCHES, described
 from resolvent.estimators.linear import LinearClassifier, LinearRegressor
 from resolvent.model_selection.base import CrossValidatedClassifier, CrossValidatedRegressor
 
@@ -25,6 +25,7 @@ class Weights:
         return self._best().intercept_  # type: ignore[attr-defined]
 
 
+@described(SEARCHES)
 class LinearClassifierCV(Weights, CrossValidatedClassifier):
     """Linear classifier with any loss whose C is chosen by cross-validation.
 
@@ -33,75 +34,31 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
 
     Parameters
     ----------
-    loss : str or loss, default="hinge"
+    loss : str or loss
         As in :class:`resolvent.KernelClassifier`.
-    Cs : int or array-like, default=10
-        Values of C; a number is so many of them from 0.01 to 1000.
-    fit_intercept : bool, default=True
-        Whether to add an intercept, which is not penalised.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of C for the classes; "balanced" is by the samples of each fold.
-    cv : int, splitter or iterable, default=5
+    cv : int, splitter or iterable
         Folds, as in scikit-learn; a number means stratified folds.
-    scoring : str, callable or None, default=None
+    scoring : str, callable or None
         Score of a fold, by any of scikit-learn's names or a function of an estimator, samples and
         targets; None is accuracy.
-    rule : {"best", "one_standard_error"}, default="best"
-        The pair with the best mean score, or the one with the smallest C whose mean is within one
-        standard error of it.
-    extend : bool, default=False
-        Whether to go on beyond the grid where the best C or gamma is its smallest or largest, until
-        it is not, or scores gain less than 1e-4 of themselves; by up to 30 values for each.
-    refit : bool, default=True
-        Whether to fit the chosen pair on all samples.
-    conformal : bool, default=False
+    conformal : bool
         Whether to fit the chosen pair without each fold as well, for `predict_set`.
-    weighted_scores : bool, default=True
-        Whether `sample_weight` counts in the scores too, where the scorer takes weights.
-    search_tol : float or None, default=0.01
-        Gap of the problems of the search, relative to the objective, or to the loss of the samples
-        held out if that is more; pairs that are nearly the best are solved again to a tenth of it.
-        None is `tol`, each problem certified from scratch.
-    n_jobs : int or None, default=None
-        Number of threads that work on folds at a time; None and -1 are all that BLAS would use.
-    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
-        The algorithm.
-    tol : float, default=1e-5
-        Relative duality gap of the last fit.
-    max_iter : int or None, default=None
-        Largest number of iterations of each problem; None is the solver's default.
-    time_limit : float or None, default=None
-        Seconds for everything; the best of what was reached is fitted.
-    random_state : int, RandomState or None, default=None
-        Seed of what is drawn at random: order of updates, landmarks. None is a fixed seed.
-    verbose : int, default=0
-        Whether to report progress through the logger "resolvent".
 
     Attributes
     ----------
     best_params_ : dict
         The chosen C.
-    best_score_ : float
-        Its mean score on held-out samples.
-    best_index_ : int
-        Its index in `cv_results_`.
+    best_score_
+    best_index_
     best_estimator_ : LinearClassifier
         The model, fitted with them on all samples, with its certificate; none if not `refit`.
-    cv_results_ : dict
-        As GridSearchCV's: parameters, the score of each fold, their mean, standard deviation and
-        rank; and "max_relative_gap", the largest duality gap among the folds.
-    edges_ : dict
-        Which of `best_params_` are the "smallest" or "largest" of their grid; a warning says so.
-    n_splits_ : int
-        Number of folds.
+    cv_results_
+    edges_
+    n_splits_
     dual_gap_, n_iter_, solver_
-        Those of `best_estimator_`.
-    search_status_ : Status
-        CONVERGED, or why the search ended early: CALLBACK, TIME_LIMIT or INTERRUPTED.
-    status_ : Status
-        The worse of `search_status_` and the status of `best_estimator_`.
-    search_time_ : float
-        Seconds that the search took.
+    search_status_
+    status_
+    search_time_
 
     Examples
     --------
@@ -159,38 +116,8 @@ class LinearClassifierCV(Weights, CrossValidatedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @fit_method
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
-        offset: Any = None,
-    ) -> LinearClassifierCV:
-        """Choose by cross-validation and fit.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training samples.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights; 2 is the sample given twice, 0 the sample absent.
-        groups : array-like of shape (n_samples,), optional
-            Groups of samples, for splitters that keep groups together.
-        offset : array-like of shape (n_samples,), optional
-            Known part of the scores, such as the logarithm of an exposure; not the intercept,
-            which is the same for all samples.
-
-        Returns
-        -------
-        LinearClassifierCV
-        """
-        return self._fit(X, y, sample_weight, groups, offset)
-
-
+@described(SEARCHES)
 class LinearRegressorCV(Weights, CrossValidatedRegressor):
     """Linear regressor with any loss whose C is chosen by cross-validation.
 
@@ -200,77 +127,32 @@ class LinearRegressorCV(Weights, CrossValidatedRegressor):
 
     Parameters
     ----------
-    loss : str or loss, default="squared"
+    loss : str or loss
         As in :class:`resolvent.KernelRegressor`; the squared loss has its folds in closed form up
         to 3,000 samples, leave-one-out at any number.
-    Cs : int or array-like, default=10
-        Values of C; a number is so many of them from 0.01 to 1000.
-    fit_intercept : bool, default=True
-        Whether to add an intercept, which is not penalised.
-    normalize_y : bool, default=True
-        Whether C and the parameters of the loss are in units of the target's spread, so that a
-        model of ``a y + b`` is that of y times a plus b; False is in those of the data.
-    cv : int, splitter or iterable, default=5
+    cv : int, splitter or iterable
         Folds, as in scikit-learn; a number means folds of consecutive samples.
-    scoring : str, callable or None, default=None
+    scoring : str, callable or None
         Score of a fold, by any of scikit-learn's names or a function of an estimator, samples and
         targets; None is R2.
-    rule : {"best", "one_standard_error"}, default="best"
-        The pair with the best mean score, or the one with the smallest C whose mean is within one
-        standard error of it.
-    extend : bool, default=False
-        Whether to go on beyond the grid where the best C or gamma is its smallest or largest, until
-        it is not, or scores gain less than 1e-4 of themselves; by up to 30 values for each.
-    refit : bool, default=True
-        Whether to fit the chosen pair on all samples.
-    conformal : bool, default=False
+    conformal : bool
         Whether to fit the chosen pair without each fold as well, for `predict_interval`.
-    weighted_scores : bool, default=True
-        Whether `sample_weight` counts in the scores too, where the scorer takes weights.
-    search_tol : float or None, default=0.01
-        Gap of the problems of the search, relative to the objective, or to the loss of the samples
-        held out if that is more; pairs that are nearly the best are solved again to a tenth of it.
-        None is `tol`, each problem certified from scratch.
-    n_jobs : int or None, default=None
-        Number of threads that work on folds at a time; None and -1 are all that BLAS would use.
-    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
-        The algorithm.
-    tol : float, default=1e-5
-        Relative duality gap of the last fit.
-    max_iter : int or None, default=None
-        Largest number of iterations of each problem; None is the solver's default.
-    time_limit : float or None, default=None
-        Seconds for everything; the best of what was reached is fitted.
-    random_state : int, RandomState or None, default=None
-        Seed of what is drawn at random: order of updates, landmarks. None is a fixed seed.
-    verbose : int, default=0
-        Whether to report progress through the logger "resolvent".
 
     Attributes
     ----------
     best_params_ : dict
         The chosen C.
-    best_score_ : float
-        Its mean score on held-out samples.
-    best_index_ : int
-        Its index in `cv_results_`.
+    best_score_
+    best_index_
     best_estimator_ : LinearRegressor
         The model, fitted with them on all samples, with its certificate; none if not `refit`.
-    cv_results_ : dict
-        As GridSearchCV's: parameters, the score of each fold, their mean, standard deviation and
-        rank; and "max_relative_gap", the largest duality gap among the folds.
-    edges_ : dict
-        Which of `best_params_` are the "smallest" or "largest" of their grid; a warning says so.
-    n_splits_ : int
-        Number of folds.
+    cv_results_
+    edges_
+    n_splits_
     dual_gap_, n_iter_, solver_
-        Those of `best_estimator_`.
-    search_status_ : Status
-        CONVERGED, or why the search ended early: CALLBACK, TIME_LIMIT or INTERRUPTED.
-    status_ : Status
-        The worse of `search_status_` and the status of `best_estimator_`.
-    search_time_ : float
-        Seconds that the search took.
+    search_status_
+    status_
+    search_time_
 
     Examples
     --------
@@ -326,34 +208,3 @@ class LinearRegressorCV(Weights, CrossValidatedRegressor):
         self.time_limit = time_limit
         self.random_state = random_state
         self.verbose = verbose
-
-    @fit_method
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
-        offset: Any = None,
-    ) -> LinearRegressorCV:
-        """Choose by cross-validation and fit.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Training samples.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights; 2 is the sample given twice, 0 the sample absent.
-        groups : array-like of shape (n_samples,), optional
-            Groups of samples, for splitters that keep groups together.
-        offset : array-like of shape (n_samples,), optional
-            Known part of the scores, such as the logarithm of an exposure; not the intercept,
-            which is the same for all samples.
-
-        Returns
-        -------
-        LinearRegressorCV
-        """
-        return self._fit(X, y, sample_weight, groups, offset)

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from resolvent.estimators.base import Data
-from resolvent.estimators.fit_method import fit_method
+from resolvent.estimators.descriptions import SEARCHES, described
 from resolvent.estimators.quantile import KernelQuantileRegressor
 from resolvent.model_selection.base import CrossValidatedRegressor
 from resolvent.model_selection.landmarks import OfRank
 
 
+@described(SEARCHES)
 class KernelQuantileRegressorCV(OfRank, CrossValidatedRegressor):
     """Quantiles by kernel regression whose gamma and C are chosen by cross-validation.
 
@@ -22,105 +23,35 @@ class KernelQuantileRegressorCV(OfRank, CrossValidatedRegressor):
 
     Parameters
     ----------
-    quantile : float or sequence of float, default=0.5
+    quantile : float or sequence of float
         Strictly between 0 and 1. A number gives a vector of predictions, a sequence a column each.
-    kind : {"quantile", "expectile"}, default="quantile"
+    kind : {"quantile", "expectile"}
         Quantiles (pinball loss), or expectiles (asymmetric squared loss).
-    kernel : str, Kernel or callable, default="rbf"
+    kernel : str, Kernel or callable
         As in :class:`resolvent.KernelQuantileRegressor`.
-    Cs : int or array-like, default=10
-        Values of C; a number is so many of them from 0.01 to 1000.
-    gammas : int or array-like, default=10
-        Values of gamma, for the kernels that are given by name and have it; a number is so many of
-        them around the inverse of the median squared distance. Or a list of kernels, in the place
-        of `kernel`, or with ``kernel="precomputed"`` a list of kernel matrices of all samples,
-        where `fit` gets any one of them as X; what is chosen is then "kernel", or "matrix", its
-        number in the list.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Independent term of the polynomial kernel.
-    fit_intercept : bool, default=True
-        Whether to add an intercept, which is not penalised.
-    normalize_y : bool, default=True
-        Whether C and the parameters of the loss are in units of the target's spread, so that a
-        model of ``a y + b`` is that of y times a plus b; False is in those of the data.
-    cv : int, splitter or iterable, default=5
+    cv : int, splitter or iterable
         Folds, as in scikit-learn; a number means folds of consecutive samples.
-    scoring : str, callable or None, default=None
+    scoring : str, callable or None
         Score of a fold, by any of scikit-learn's names or a function of an estimator, samples and
         targets; None is minus the mean loss.
-    rule : {"best", "one_standard_error"}, default="best"
-        The pair with the best mean score, or the one with the smallest C whose mean is within one
-        standard error of it.
-    extend : bool, default=False
-        Whether to go on beyond the grid where the best C or gamma is its smallest or largest, until
-        it is not, or scores gain less than 1e-4 of themselves; by up to 30 values for each.
-    refit : bool, default=True
-        Whether to fit the chosen pair on all samples.
-    conformal : bool, default=False
+    conformal : bool
         Whether to fit the chosen pair without each fold as well, for `predict_interval`.
-    weighted_scores : bool, default=True
-        Whether `sample_weight` counts in the scores too, where the scorer takes weights.
-    search_tol : float or None, default=0.01
-        Gap of the problems of the search, relative to the objective, or to the loss of the samples
-        held out if that is more; pairs that are nearly the best are solved again to a tenth of it.
-        None is `tol`, each problem certified from scratch.
-    n_jobs : int or None, default=None
-        Number of threads that work on folds at a time; None and -1 are all that BLAS would use.
-    solver : {"auto", "coordinate_descent", "fixed_point", "newton"}, default="auto"
-        The algorithm.
-    tol : float, default=1e-5
-        Relative duality gap of the last fit.
-    max_iter : int or None, default=None
-        Largest number of iterations of each problem; None is the solver's default.
-    time_limit : float or None, default=None
-        Seconds for everything; the best of what was reached is fitted.
-    memory_limit : int or str, default="auto"
-        Bytes, or a string like "2GB", for kernel matrices; "auto" is a quarter of what is free.
-    rank : int, "auto" or None, default=None
-        Number of landmarks of low-rank fits, in the search and after it: for each gamma the kernel
-        is computed between all samples and landmarks once, and each fold uses those that it learns
-        from. "auto" searches with 512 of them and fits the winner to `tol`; None is exact.
-    landmarks : {"rpcholesky", "uniform"}, indices or rows, default="rpcholesky"
-        Landmarks of the last fit, see :func:`resolvent.gram`; the folds of the search choose theirs
-        at random. Those that are given are the search's too, but for indices of samples that a fold
-        holds out.
-    certificate : {"auto", "exact", "sampled", "subspace"}, default="auto"
-        How `dual_gap_` of the last fit, of the exact problem, is found, as in
-        :class:`resolvent.KernelClassifier`.
-    random_state : int, RandomState or None, default=None
-        Seed of what is drawn at random: order of updates, landmarks. None is a fixed seed.
-    verbose : int, default=0
-        Whether to report progress through the logger "resolvent".
 
     Attributes
     ----------
-    best_params_ : dict
-        The chosen C and gamma.
-    best_score_ : float
-        Its mean score on held-out samples.
-    best_index_ : int
-        Its index in `cv_results_`.
+    best_params_
+    best_score_
+    best_index_
     best_estimator_ : KernelQuantileRegressor
         The model, fitted with them on all samples, with its certificate; none if not `refit`.
-    cv_results_ : dict
-        As GridSearchCV's: parameters, the score of each fold, their mean, standard deviation and
-        rank; and "max_relative_gap", the largest duality gap among the folds.
-    edges_ : dict
-        Which of `best_params_` are the "smallest" or "largest" of their grid; a warning says so.
-    n_splits_ : int
-        Number of folds.
+    cv_results_
+    edges_
+    n_splits_
     dual_gap_, n_iter_, solver_
-        Those of `best_estimator_`.
     rank_, landmarks_, certificate_, optimization_gap_, approximation_gap_
-        Those of `best_estimator_`.
-    search_status_ : Status
-        CONVERGED, or why the search ended early: CALLBACK, TIME_LIMIT or INTERRUPTED.
-    status_ : Status
-        The worse of `search_status_` and the status of `best_estimator_`.
-    search_time_ : float
-        Seconds that the search took.
+    search_status_
+    status_
+    search_time_
     coverage_ : ndarray of shape (n_quantiles,)
         Share of held-out targets at or below each quantile, for the chosen parameters.
     band_coverage_ : float
@@ -200,37 +131,6 @@ class KernelQuantileRegressorCV(OfRank, CrossValidatedRegressor):
         self.certificate = certificate
         self.random_state = random_state
         self.verbose = verbose
-
-    @fit_method
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
-        offset: Any = None,
-    ) -> KernelQuantileRegressorCV:
-        """Choose by cross-validation and fit.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or list of objects
-            Training samples; for a precomputed kernel, its matrix.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights; 2 is the sample given twice, 0 the sample absent.
-        groups : array-like of shape (n_samples,), optional
-            Groups of samples, for splitters that keep groups together.
-        offset : array-like of shape (n_samples,), optional
-            Known part of the scores, such as the logarithm of an exposure; not the intercept,
-            which is the same for all samples.
-
-        Returns
-        -------
-        KernelQuantileRegressorCV
-        """
-        return self._fit(X, y, sample_weight, groups, offset)
 
     def _see(self, data: Data, folds: Any, shape: tuple[int, int]) -> Any:
         """Note how many held-out targets are below each quantile, and inside the band."""
