@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import svm
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import load_diabetes, load_digits, load_iris
 from sklearn.preprocessing import scale
 
 import resolvent
@@ -170,6 +170,14 @@ def test_larger_than_small_is_no_other_problem():
     large = solve("hinge", K, y, fit_intercept=True)
     less = solve("hinge", gram(X[:-1], "rbf", gamma=0.4), y[:-1], fit_intercept=True)
     assert large.primal == pytest.approx(less.primal, rel=5e-3)
+
+
+def test_sums_that_are_zero_to_rounding_prove_bounds(caplog):
+    """Separable data: coefficients are thousandths, their sum is off by rounding of the scores."""
+    X, digit = load_digits(return_X_y=True)
+    with caplog.at_level("DEBUG", "resolvent"):
+        SVC(kernel="linear").fit(X[:50], digit[:50])
+    assert "in one compiled call" in caplog.text
 
 
 def test_machines_are_those_of_libsvm():

@@ -8,7 +8,7 @@ import numpy as np
 
 from resolvent._jit import inner, value
 from resolvent._numeric import EPS
-from resolvent.problem.certificate import BALANCED, dual_of, primal_of
+from resolvent.problem.certificate import UNBALANCED, dual_of, primal_of
 from resolvent.problem.sums import Vector, sums
 
 FIELDS = 6  # of a row of bounds; the last are the work, in n pairs of moves, and the last move
@@ -46,6 +46,6 @@ def put_bounds(
     out[AT] = b
     out[PRIMAL] = primal_of(losses, squares[0])
     out[DUAL] = dual_of(conjugates, squares[1], b * total)
-    if paired and abs(total) > BALANCED * magnitude:
+    if paired and abs(total) > UNBALANCED * magnitude:
         out[DUAL] = -np.inf
     out[FLOOR] = EPS * (64.0 * size + abs(b) * magnitude) + rounding + max(kinks, 0.0)
