@@ -126,7 +126,7 @@ def test_the_same_bits_for_any_number_of_workers():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"rank": None}, "rank=1000"),
+        ({"rank": "auto"}, "rank=1000"),
         ({"rank": 0}, "rank=0"),
         ({"certificate": "sampled"}, "unknown on a cluster"),
         ({"kernel": "precomputed"}, "name a kernel"),

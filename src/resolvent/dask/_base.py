@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from resolvent._clock import Clock
 from resolvent._solve import unwatched
 from resolvent.blocks import solve_blocks
-from resolvent.blocks.sums import At
 from resolvent.dask._data import Parts, groups_of, is_lazy, parts_of
 from resolvent.dask._engine import Course, DaskReducer, Stage, client_of
 from resolvent.dask._predict import lazily
@@ -46,7 +45,7 @@ class DaskMachine(Machine):
     fit_intercept: bool
     warm_start: bool
     fit_report_: dict[str, Stage]
-    _points: dict[int, dict[int, At]]  # by part and column, where the last fit ended
+    _points: dict[Any, Any]  # where the last fit ended: by part and column, see `solve_blocks`
 
     def _fit_on_cluster(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Load the blocks, fit, and let go of them whatever happens."""

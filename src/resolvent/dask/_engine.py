@@ -156,15 +156,16 @@ class DaskReducer:
         function: Callable[..., Any],
         *args: Any,
         each: Sequence[Any] | None = None,
+        beside: Any = None,
         is_over: Callable[[], bool] = lambda: False,
     ) -> Any:
         """Sum of ``function(block, *args)`` over all blocks.
 
-        With `each` there is one more argument, an entry of it for each block.
+        With `each` there is one more argument, an entry of it for each block, and with `beside` a
+        last one, the result of that future.
         """
         with self._pass(function, args, size_of(each) if each else 0) as (name, call, stage):
-            shares = [each and self.of_group(g, each) for g in range(len(self.groups))]
-            row = self._on_groups(sum_group, name, call, shares)
+            row = self._on_groups(sum_group, name, call, self._shares(each), beside)
             everything, level = list(row), self.level
             try:
                 while len(row) > 1:
@@ -180,14 +181,28 @@ class DaskReducer:
             stage.bytes_back += len(everything) * size_of(value)
         return value
 
-    def transformed(self, function: Callable[..., Any], *args: Any) -> DaskReducer:
-        """Blocks passed through a function, which stay with the workers."""
-        with self._pass(function, args) as (name, call, stage):
-            groups = self._on_groups(transform, name, call)
+    def transformed(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        each: Sequence[Any] | None = None,
+        beside: Any = None,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> DaskReducer:
+        """Blocks passed through a function, with arguments as for `sum`; they stay with workers."""
+        with self._pass(function, args, size_of(each) if each else 0) as (name, call, stage):
+            groups = self._on_groups(transform, name, call, self._shares(each), beside)
             new = DaskReducer(self.course, groups, self.level, self.places, self.threads)
-            new.wait(groups)
+            try:
+                new.wait(groups, is_over)
+            except BaseException:
+                new.release()
+                raise
             stage.tasks += len(groups)
         return new
+
+    def _shares(self, each: Sequence[Any] | None) -> list[Any]:
+        return [each and self.of_group(g, each) for g in range(len(self.groups))]
 
     def on_pairs(
         self,

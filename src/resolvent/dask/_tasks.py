@@ -125,12 +125,23 @@ def _are_weights(weight: np.ndarray) -> bool:
     return bool(usable)
 
 
-def transform(group: Group, call: Call) -> Group:
-    """Pass the blocks of a group through a function."""
+def transform(
+    group: Group, call: Call, each: Sequence[Any] | None = None, beside: Any = None
+) -> Group:
+    """Pass the blocks of a group through a function, with arguments as in `sum_group`."""
     with one_blas_thread():
-        found = [apply(call.function, group, i, call.args) for i in range(group.n_blocks)]
+        found = [
+            apply(call.function, group, i, _arguments(call, each, i, beside))
+            for i in range(group.n_blocks)
+        ]
     blocks = [old if new is None else new for new, old in zip(found, group.blocks, strict=True)]
     return Group(blocks, group.places)
+
+
+def _arguments(call: Call, each: Sequence[Any] | None, i: int, beside: Any) -> tuple[Any, ...]:
+    """Arguments of a call for block i: one more if there is one for `each`, one if for all."""
+    own = () if each is None else (each[i],)
+    return (*call.args, *own) if beside is None else (*call.args, *own, beside)
 
 
 def on_pair(first: Group, second: Group, call: Call, same: bool) -> Any:
@@ -138,14 +149,19 @@ def on_pair(first: Group, second: Group, call: Call, same: bool) -> Any:
     return call.function(first, second, same, *call.args)
 
 
-def sum_group(group: Group, call: Call, each: Sequence[Any] | None) -> Any:
-    """Sum of a call over the blocks of a group; with one more argument for each block in `each`."""
-    if each is None:
+def sum_group(
+    group: Group, call: Call, each: Sequence[Any] | None = None, beside: Any = None
+) -> Any:
+    """Sum of a call over the blocks of a group.
+
+    There is one more argument for each block in `each`, and a last one `beside`, if they are given.
+    """
+    if each is None and beside is None:
         return Local(group, workers=1).sum(call.function, *call.args)
     tree = Tree(group.n_blocks)
     with one_blas_thread():
         for i in range(group.n_blocks):
-            tree.put(i, apply(call.function, group, i, (*call.args, each[i])))
+            tree.put(i, apply(call.function, group, i, _arguments(call, each, i, beside)))
     return tree.result
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from resolvent.dask._base import LazyClassifierMixin
 from resolvent.dask._engine import DaskReducer
-from resolvent.dask._low_rank import DaskKernelMachine
+from resolvent.dask._machine import DaskKernelMachine
 from resolvent.dask._problems import Asked, class_problems
 from resolvent.dask._reading import Shape
 from resolvent.estimators.classifier import KernelClassifier

@@ -6,7 +6,7 @@ from typing import Any
 
 from resolvent.blocks.sums import Task
 from resolvent.dask._engine import DaskReducer
-from resolvent.dask._low_rank import DaskKernelMachine
+from resolvent.dask._machine import DaskKernelMachine
 from resolvent.dask._problems import Asked
 from resolvent.dask._reading import Shape, units_of
 from resolvent.estimators.base import checked_C

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from resolvent.dask._engine import DaskReducer
-from resolvent.dask._low_rank import DaskKernelMachine
+from resolvent.dask._machine import DaskKernelMachine
 from resolvent.dask._problems import Asked, target_problems
 from resolvent.dask._reading import Shape
 from resolvent.estimators.descriptions import CLUSTER, described

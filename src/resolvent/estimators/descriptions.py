@@ -232,7 +232,7 @@ Parameters
 ----------
 loss : str or loss
     "hinge", "squared_hinge", "smoothed_hinge", "modified_huber", "logistic", or an instance of
-    a loss of one score.
+    a loss of one score; exact machines (``rank=None``) take "multinomial" and all others too.
 kernel : str, Kernel or callable
     "rbf", "laplacian", "matern", "poly", "cosine", "linear", "sigmoid", "chi2", "tanimoto", a
     kernel of :mod:`resolvent.kernels`, or a function ``(A, B) -> matrix``.
@@ -243,12 +243,14 @@ fit_intercept : bool
 tol : float
     Relative duality gap to reach.
 max_iter : int or None
-    Largest number of passes over the blocks; None is the solver's default.
+    Largest number of passes over the blocks, or of iterations of an exact machine; None is the
+    solver's default.
 time_limit : float or None
     Seconds after which the best model so far is kept; landmarks and features are computed in
     any case.
-rank : int
-    Number of landmarks.
+rank : int or None
+    Number of landmarks. None fits exactly, by products with the kernel matrix, whose tiles the
+    workers hold.
 landmarks : {"rpcholesky", "uniform"} or rows
     How landmarks are chosen, from a sample of rows that comes to the client, or themselves.
 certificate : {"auto", "exact", "subspace"}

@@ -66,6 +66,9 @@ class Gram(ABC):
         the rounding of `dtype` where it is computed again, in products of other shapes.
     scores_at_hand : bool
         Whether the state is the scores.
+    is_elsewhere : bool
+        Whether others compute products, beside which a certificate costs nothing. How long they
+        take is of no influence on a fit, so that it can be repeated to the bit.
     working_space : float
         Bytes, at most, that matrices of a solver may take beside rows of K.
     """
@@ -76,6 +79,7 @@ class Gram(ABC):
     row_cost: int
     noise: float = 0.0
     scores_at_hand: bool = False
+    is_elsewhere: bool = False
     working_space: float = math.inf
 
     @property

@@ -31,7 +31,7 @@ class StackedGram(Gram):
         self.kernel, self.k = kernel, k
         self.n = kernel.n * k
         self.dtype, self.noise, self.row_cost = kernel.dtype, kernel.noise, kernel.row_cost
-        self.diagonal = np.repeat(kernel.diagonal, k)
+        self.diagonal, self.is_elsewhere = np.repeat(kernel.diagonal, k), kernel.is_elsewhere
 
     @property
     def factor(self) -> LinearGram | None:

@@ -127,8 +127,9 @@ class Certified(Watch):
 
         Without an offset to search for it costs little; otherwise now and then, as people watch.
         """
-        now_and_then = self.n_iter >= 4 * self.certified_at or self.is_silent()
-        return not self.problem.fit_intercept or now_and_then
+        if not self.problem.fit_intercept or self.problem.gram.is_elsewhere:
+            return True
+        return self.n_iter >= 4 * self.certified_at or self.is_silent()
 
     def has_worked(self) -> bool:
         """Whether enough was done since the last certificate for the next to be worth its while.
@@ -392,7 +393,8 @@ def solve_certified(
         if stopping.on_interrupt == "raise" or not run.history:
             raise
         run.known.clear()
-        if run.seconds_afresh < 0.2:  # the state may be halfway through an update
+        lost = problem.gram.recomputes(point.coef)
+        if run.seconds_afresh < 0.2 and not lost:  # the state may be halfway through an update
             run.refresh(j for j in point.running if not problem.is_balanced(point.coef[j]))
             run.certify(polish=False, afresh=True)
             run.settle(range(problem.m))

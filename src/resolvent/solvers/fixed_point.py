@@ -46,6 +46,7 @@ def fixed_point(
         return -bounds(problem, j, coef, scores, 0.0)[1]
 
     def steps(point: Point) -> Steps:
+        yield None  # who gives no time wants no product either
         # Here, where time limit and interrupt are watched.
         alphas = step_sizes(alpha, problem.kernel)
         if problem.couples:

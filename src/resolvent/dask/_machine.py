@@ -1,9 +1,12 @@
-"""Kernel machines of landmarks on a cluster, certified for the problem of all rows."""
+"""Kernel machines on a cluster, of landmarks or exact, certified for the problem of all rows."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import is_regressor
+from sklearn.utils.validation import validate_data
 
 from resolvent._clock import Clock
 from resolvent._random import as_generator
@@ -12,10 +15,11 @@ from resolvent.approximation.fitting import SOLVER_SHARE, with_bounds
 from resolvent.dask._base import DaskMachine
 from resolvent.dask._certificate import Models, certify
 from resolvent.dask._engine import DaskReducer
+from resolvent.dask._exact import ClusterGram, RowsOnCluster, targets_of
 from resolvent.dask._landmarks import Basis, Features, basis_of, features, kernel_of
 from resolvent.dask._problems import Asked, columns_of
 from resolvent.dask._reading import Shape
-from resolvent.estimators.base import KernelMachine
+from resolvent.estimators.base import Data, KernelMachine, checked_C
 from resolvent.estimators.expansion import Expansion
 from resolvent.grams.nystroem import checked_rank
 from resolvent.problem import Solution
@@ -23,6 +27,7 @@ from resolvent.problem import Solution
 __all__ = ["DaskKernelMachine"]
 
 CERTIFICATES = ("auto", "exact", "subspace")
+EXACT = "exact"  # among the points of the last fit: coefficients of all rows
 
 
 class DaskKernelMachine(DaskMachine, KernelMachine):
@@ -37,14 +42,62 @@ class DaskKernelMachine(DaskMachine, KernelMachine):
                 f"certificate={self.certificate!r} is unknown on a cluster; choose one of "
                 f"{', '.join(CERTIFICATES)}."
             )
-        if self.rank is None or self.rank == "auto":
+        if self.rank == "auto":
             raise ValueError(
-                f"rank={self.rank!r}: on a cluster kernel machines are of landmarks; give their "
-                "number, such as rank=1000. Exact machines are for one machine."
+                "rank='auto' is for one machine: on a cluster give the number of landmarks, such "
+                "as rank=1000, or rank=None for the exact machine."
             )
-        checked_rank(self.rank)
+        if self.rank is not None:
+            checked_rank(self.rank)
 
     def _fit_blocks(self, held: list[DaskReducer], shape: Shape, clock: Clock) -> None:
+        fit = self._fit_landmarks if self.has_landmarks() else self._fit_exactly
+        fit(held, shape, clock)
+
+    # ---- exact machines ----------------------------------------------------------------------
+
+    def _fit_exactly(self, held: list[DaskReducer], shape: Shape, clock: Clock) -> None:
+        """Fit to all rows, as one machine does with a matrix that gives products alone."""
+        rows = RowsOnCluster(held[-1], shape.features)
+        held.append(rows.reducer)
+        data = self._read(rows, *targets_of(held[0]))
+        kernel = kernel_of(self, rows.reducer, shape.features)
+        losses, targets, weights = self._columns(data, data.weight)
+        K = ClusterGram(rows, kernel, clock, held)
+        fit = self._solve(
+            K,
+            losses,
+            targets,
+            weights,
+            C=checked_C(self.C),
+            start=self._points.get(EXACT) if K.is_ready else None,
+            fit_intercept=self.fit_intercept,
+            solver="fixed_point",
+            tol=self.tol,
+            max_iter=self.max_iter,
+            time_limit=clock.left if K.is_ready else 0.0,
+        )
+        self._points[EXACT] = fit.coef
+        if K.error is not None:
+            raise K.error
+        self._expand(data, kernel, fit)
+        self._set_rank(None, None, "exact", np.zeros(np.size(self.dual_gap_)))
+        self._take(kernel, {})
+        self._examine(data, kernel, fit)
+
+    def _read_data(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Data:
+        """Validate targets and weights; the rows, which those of weight zero have left, stay."""
+        names = getattr(self, "feature_names_in_", None)
+        y = validate_data(self, y=y, **checks)
+        if names is not None:
+            self.feature_names_in_ = names
+        weight = self._read_weight(sample_weight, y)
+        kept = np.flatnonzero(weight)
+        return Data(X, y[kept], weight[kept], kept)
+
+    # ---- machines of landmarks ---------------------------------------------------------------
+
+    def _fit_landmarks(self, held: list[DaskReducer], shape: Shape, clock: Clock) -> None:
         kernel = kernel_of(self, held[0], shape.features)
         rng = as_generator(self.random_state)
         basis = basis_of(self, held[0], kernel, rng, clock.is_over)
