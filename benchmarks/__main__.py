@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks import (
     certificate,
+    cluster_model,
     compare,
     dask,
     kernel_rows,
@@ -35,6 +36,7 @@ OTHERS = {
     "certificate": certificate.write,
     "nu": lambda path, _: nu.write(path),
     "dask": dask.write,
+    "cluster_model": cluster_model.write,
 }  # tables of other kinds
 LADDER = 1e-2, 1e-3, 1e-4, 1e-5, 1e-6  # our tolerances, until the objective is a peer's
 CURVE = 1e-1, 1e-2, 1e-4  # the peers' tolerances for the pictures, beside their default
