@@ -133,13 +133,13 @@ def write(path, most=None):
         for workers, seconds in found
     )
     words = (
-        f"**Computed by the model, not measured**, but for its constants: a row of 50 columns takes "
-        f"{1e9 * rates[50]:.0f} ns a pass on one thread, one of 1000 {1e6 * rates[1000]:.1f} us; a "
-        f"task {1e3 * task:.2f} ms and a level of the tree {1e3 * latency:.0f} ms, fitted to passes "
-        f"without work on {FITTED[0]} to {FITTED[-1]} workers in one process; bandwidth "
-        f"{BANDWIDTH / 1e9:g} GB/s is assumed. Passes without work: {checks}. Seconds of a pass, and "
-        f"minutes of a fit of {PASSES} passes, without loading; the share of work in it; and the "
-        "number of workers beyond which a pass takes longer again."
+        "**Computed by the model, not measured**, but for its constants: a row of 50 columns takes "
+        f"{1e9 * rates[50]:.0f} ns a pass on one thread, one of 1000 {1e6 * rates[1000]:.1f} us; "
+        f"a task {1e3 * task:.2f} ms and a level of the tree {1e3 * latency:.0f} ms, fitted to "
+        f"passes without work on {FITTED[0]} to {FITTED[-1]} workers in one process; bandwidth "
+        f"{BANDWIDTH / 1e9:g} GB/s is assumed. Passes without work: {checks}. Seconds of a pass, "
+        f"and minutes of a fit of {PASSES} passes, without loading; the share of work in it; and "
+        "the number of workers beyond which a pass takes longer again."
     )
     head = ["rows", "columns", "workers", "work", "tasks", "tree", "pass", "fit, min", "efficiency"]
     report.write_page(path, "Larger clusters, by a model", words, [*head, "at most"], rows)
