@@ -235,9 +235,9 @@ def test_rests_are_bounded(monkeypatch):
     problem = Problem("hinge", GRAMS["many columns"](), targets("hinge"), 0.5)
     parts, sweep = [], sweeps.sweep
 
-    def recorded(loss, panel, state, y, C, c, diagonal, offset, part, *rest):
+    def recorded(loss, panel, state, column, part, rests):
         parts.append(part)
-        return sweep(loss, panel, state, y, C, c, diagonal, offset, part, *rest)
+        return sweep(loss, panel, state, column, part, rests)
 
     monkeypatch.setattr(sweeps, "sweep", recorded)
     point = Point.at(problem, np.zeros((1, problem.n)))

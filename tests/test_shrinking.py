@@ -39,8 +39,9 @@ def sweep(problem, coef, rests, longest, forces=None, order=None):
     forces.largest[:2] = forces.largest[1], 0.0
     state = problem.gram.state(coef[None])[0]
     chunk, *_ = problem.gram.chunks(np.arange(N) if order is None else order)
-    args = problem.y[0], problem.C[0], coef, problem.gram.diagonal, np.zeros(3), chunk.part
-    sweeps.sweep(problem.loss, chunk.panel, state, *args, rests, longest, N * 10, *forces)
+    column = sweeps.Column(problem.y[0], problem.C[0], coef, problem.gram.diagonal, np.zeros(3))
+    resting = sweeps.Rests(rests, longest, N * 10, *forces)
+    sweeps.sweep(problem.loss, chunk.panel, state, column, chunk.part, resting)
     return coef, state
 
 
@@ -80,14 +81,14 @@ class Recorder(NamedTuple):
 def test_those_far_off_are_visited_first_and_again():
     X, y = make("squared")
     K, c, state, visits = X @ X.T + 0.1 * np.eye(N), np.zeros(N), np.zeros(N), []
-    args = Squared(), Recorder(K, visits), state, y, np.ones(N), c, K.diagonal().copy()
-    rests, order = np.zeros(N, np.uint8), np.arange(N)[::-1]
-    forces = no_forces()
+    column = sweeps.Column(y, np.ones(N), c, K.diagonal().copy(), np.zeros(3))
+    order, forces = np.arange(N)[::-1], no_forces()
+    rests = sweeps.Rests(np.zeros(N, np.uint8), 3, N * 10, *forces)
     for k in range(4):
         forces.largest[:2] = forces.largest[1], 0.0
         loud = np.flatnonzero(forces.of_each > sweeps.QUIET * forces.largest[0])
         visits.clear()
-        sweeps.sweep.py_func(*args, np.zeros(3), order, rests, 3, N * 10, *forces)
+        sweeps.sweep.py_func(Squared(), Recorder(K, visits), state, column, order, rests)
         assert forces.largest[2] == len(visits)
         assert visits[-N:] == order.tolist()  # all of them at the end
         again = visits[:-N]

@@ -71,6 +71,9 @@ class Gram(ABC):
         take is of no influence on a fit, so that it can be repeated to the bit.
     working_space : float
         Bytes, at most, that matrices of a solver may take beside rows of K.
+    landmarks : ndarray of shape (rank,) or None
+        Samples whose kernel functions span all functions, as indices, or -1 for each that is none
+        of the samples; None where all samples do.
     """
 
     n: int
@@ -81,6 +84,7 @@ class Gram(ABC):
     scores_at_hand: bool = False
     is_elsewhere: bool = False
     working_space: float = math.inf
+    landmarks: Any = None
 
     @property
     def rows(self) -> RowGram | None:

@@ -13,7 +13,6 @@ from resolvent.estimators.base import Data, checked_C
 from resolvent.estimators.expansion import Expansion, take_rows
 from resolvent.fitting import Fit, solve_columns
 from resolvent.grams import Gram
-from resolvent.grams.nystroem import NystroemGram
 from resolvent.kernels import Linear
 from resolvent.model_selection.folds import Fold
 from resolvent.model_selection.landmarks import SharedLandmarks
@@ -117,16 +116,16 @@ def _grams(
         span = span._replace(rank=model.rank_)
     shared = SharedLandmarks(data.X, lambda _: model.kernel_, [None], folds, span, limit, None, 1)
     made = shared.made_at(0, clock.is_over)
-    samples = made.points.values if isinstance(made, NystroemGram) else data.X
+    samples = data.X if shared.rows is None else made.points.values
     return (lambda k: shared.spanned(made, k, clock.is_over)), samples
 
 
 def _expansion(K: Any, fit: Fit) -> np.ndarray:
     """Coefficients of the kernel functions that a model is the sum of."""
-    if not isinstance(K, NystroemGram):
+    if K.landmarks is None:
         return fit.coef
     assert fit.weights is not None
-    beta = K.expansion(fit.weights.T)
+    beta: np.ndarray = K.expansion(fit.weights.T)
     if K.landmarks[0] < 0:  # given as rows
         return beta
     coef = np.zeros(fit.coef.shape)

@@ -116,25 +116,23 @@ class SharedLandmarks(Shared):
         data = entry if isinstance(entry, np.ndarray) else self.X
         return values_of(data, kernel, None if kernel is None else self.dtype)
 
-    def _make(self, g: int, pause: Callable[[], None]) -> Values | NystroemGram:
+    def _make(self, g: int, pause: Callable[[], None]) -> Any:
         return self.made_at(g, _pausing(pause))
 
     def of_fold(self, shared: Any, k: int, pause: Callable[[], None]) -> NystroemGram:
         """Kernel matrix of all samples on the landmarks of fold number k."""
         return self.spanned(shared, k, _pausing(pause))
 
-    def made_at(self, g: int, is_over: IsOver) -> Values | NystroemGram:
+    def made_at(self, g: int, is_over: IsOver) -> Any:
         """Compute what is shared at gamma number g."""
         values = self._values(g)
         if self.rows is not None:
             return nystroem(values, None, self.rows, self.rng, self.memory_limit, is_over)
         return StoredColumns(values, self.every, is_over) if self.keeps else values
 
-    def spanned(self, made: Values | NystroemGram, k: int, is_over: IsOver) -> NystroemGram:
+    def spanned(self, made: Any, k: int, is_over: IsOver) -> NystroemGram:
         """Compute the kernel matrix of fold number k."""
-        if isinstance(made, NystroemGram):
-            return made
-        return on_landmarks(made, self.of[k], is_over)
+        return made if self.rows is not None else on_landmarks(made, self.of[k], is_over)
 
 
 def _inside(order: np.ndarray, train: np.ndarray, k: int) -> np.ndarray:

@@ -77,9 +77,11 @@ def coordinate_descent(
                 moved = sweeps.sweep_groups(problem.loss, chunk.panel, *data, offset[j], chunk.part)
                 force[j, 2] = len(chunk.part)
             else:
-                data = states, problem.y[j], problem.C[j], point.coef[j], gram.diagonal
-                places = chunk.part, rests[j], longest, most, force[j], forces[j]
-                moved = sweeps.sweep(problem.loss, chunk.panel, *data, offset[j, 0], *places)
+                data = problem.y[j], problem.C[j], point.coef[j], gram.diagonal, offset[j, 0]
+                column = sweeps.Column(*data)
+                resting = sweeps.Rests(rests[j], longest, most, force[j], forces[j])
+                where = problem.loss, chunk.panel, states
+                moved = sweeps.sweep(*where, column, chunk.part, resting)
             largest[j] = max(largest[j], moved)
             left = len(chunk.part) * (gram.row_cost - chunk.visit)  # to when the chunk ends
             point.work[j] += force[j, 2] * chunk.visit + left

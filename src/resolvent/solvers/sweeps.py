@@ -5,7 +5,7 @@ The names are those of :mod:`resolvent.problem.sums`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
@@ -20,6 +20,26 @@ CALM = 0.5  # to which share of it the force of a sweep is brought down before t
 EDGE = 0.3  # of the force: how far from its next move a coordinate may rest
 FARTHER = 30.0  # times that, and it may rest longer
 QUIET = 0.01  # of the force: who was off by less is not among the few
+
+
+class Column(NamedTuple):
+    """One problem, as a sweep sees it."""
+
+    y: Vector
+    C: Vector
+    c: Vector
+    diagonal: Vector  # of K
+    offset: Vector  # (b, sum of c, rho)
+
+
+class Rests(NamedTuple):
+    """What sweeps leave for those after them: who rests, and how far off each was."""
+
+    counts: NDArray[np.uint8]  # sweeps that a coordinate is left out of
+    longest: int  # as a rule; 0 if none rests
+    most: int  # visits beyond one for each coordinate
+    force: Vector  # the largest in the sweep before, in this one so far, and its number of visits
+    forces: Vector  # on each coordinate
 
 
 @plain
@@ -53,22 +73,14 @@ def wake(
 
 @register_jitable(inline="always")  # a call, with all these arrays, would cost more than it does
 def update(
-    loss: Any,
-    panel: Any,
-    state: Vector,
-    y: Vector,
-    C: Vector,
-    c: Vector,
-    diagonal: Vector,
-    offset: Vector,
-    i: int,
-    margin: float,
+    loss: Any, panel: Any, state: Vector, column: Column, i: int, margin: float
 ) -> tuple[float, int]:
     """Equation (13) of the paper for one coordinate; return by how much it moved.
 
     And whether it rests: it would not have moved either had its score been `margin` more or less;
     2 if FARTHER margins would not have moved it.
     """
+    y, C, c, diagonal, offset = column
     k = diagonal[i] + offset[2]
     s = dot(panel, state, i) + offset[0] + offset[2] * offset[1]
     a = min(1.0 / (k * C[i]), SHARP)
@@ -93,43 +105,29 @@ def update(
 
 @compiled
 def sweep(
-    loss: Any,
-    panel: Any,
-    state: Vector,
-    y: Vector,
-    C: Vector,
-    c: Vector,
-    diagonal: Vector,
-    offset: Vector,
-    order: NDArray[np.int64],
-    rests: NDArray[np.uint8],
-    longest: int,
-    most: int,
-    force: Vector,
-    forces: Vector,
+    loss: Any, panel: Any, state: Vector, column: Column, order: NDArray[np.int64], rests: Rests
 ) -> float:
     """Algorithms 1 and 2 of the paper: update the coordinates in `order`, return max |h_i|.
 
-    `state` is z = Kc or w = X'c, as `panel` has it. ``offset = (b, sum of c, rho)`` adds
-    b + rho sum(c) to each score, which is the kernel K + rho 11' and a shift by b.
+    `state` is z = Kc or w = X'c, as `panel` has it. The offset adds b + rho sum(c) to each score,
+    which is the kernel K + rho 11' and a shift by b.
 
-    Shrinking: the force on a coordinate, `forces`, is the score by which it was off when it was
+    Shrinking: the force on a coordinate is the score by which it was off when it was
     visited last in a sweep, k_ii |h_i|. As a rule some hundreds of them have nearly all of it, so
     that those with more than QUIET times the largest are visited first, fewer and fewer of them, by
     AGAIN visits for each of the sweep and `most` in all, until the force is CALM times what it was.
     Then all are. One that is EDGE times the largest force away from its next move, at a bound of
     the dual as a rule, is left out of the next `longest` sweeps, or four times as many if it is
-    FARTHER times that away; `rests` counts them.
-
-    ``force`` is the largest force in the sweep before, that in this sweep so far, and the number of
-    visits.
+    FARTHER times that away.
     """
-    panel, state, y, C = borrowed(panel), unowned(state), unowned(y), unowned(C)
-    c, diagonal, offset = unowned(c), unowned(diagonal), unowned(offset)
+    panel, state, C = borrowed(panel), unowned(state), unowned(column.C)
+    others = unowned(column.c), unowned(column.diagonal), unowned(column.offset)
+    column = Column(unowned(column.y), C, *others)
+    counts, longest, most, force, forces = rests
     all_of_them, loud = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
     count, some, last = 0, 0, force[0]
     for i in order:
-        if rests[i] == 0 and C[i] > 0.0:
+        if counts[i] == 0 and C[i] > 0.0:
             all_of_them[count] = i
             count += 1
             if forces[i] > QUIET * last:
@@ -145,11 +143,11 @@ def sweep(
         quiet, last, left = QUIET * last, 0.0, 0
         for p in range(some):
             i = which[p]
-            h, calm = update(loss, panel, state, y, C, c, diagonal, offset, i, margin)
-            off = abs(h) * diagonal[i]
+            h, calm = update(loss, panel, state, column, i, margin)
+            off = abs(h) * column.diagonal[i]
             largest, last = max(largest, abs(h)), max(last, off)
             if is_last:
-                forces[i], rests[i] = off, calm * calm * longest
+                forces[i], counts[i] = off, calm * calm * longest
             elif off > quiet:
                 loud[left] = i
                 left += 1
