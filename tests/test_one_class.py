@@ -9,7 +9,9 @@ from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from resolvent import Status
+from resolvent import Status, solve
+from resolvent.estimators import one_class
+from resolvent.losses.regression import PinballOfLevels
 from resolvent.svm import OneClassSVM
 
 KERNELS = [
@@ -33,9 +35,16 @@ def _name(check):
     return re.sub(r"functools.partial|<function | at 0x\w+>", "", str(check))
 
 
+@pytest.fixture(params=["few", "many"])
+def start(request, monkeypatch):
+    """Where fits start: few samples share the mass, of many it is on those that seem outermost."""
+    if request.param == "many":
+        monkeypatch.setattr(one_class, "LARGEST", 0)
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k["kernel"])
 @pytest.mark.parametrize("nu", [0.05, 0.5])
-def test_agrees(kernel, nu):
+def test_agrees(kernel, nu, start):
     weight = np.random.default_rng(0).uniform(0.2, 3.0, len(X))
     for sample_weight in (None, weight):
         a = OneClassSVM(nu=nu, tol=1e-9, **kernel).fit(X, sample_weight=sample_weight)
@@ -54,7 +63,7 @@ def test_agrees(kernel, nu):
         assert a.dual_gap_ >= primal + 0.5 * K - 1e-9 * K  # the dual is -c'Kc / 2
 
 
-def test_sparse_and_precomputed():
+def test_sparse_and_precomputed(start):
     a = OneClassSVM(gamma=0.3, tol=1e-8).fit(X)
     b = OneClassSVM(gamma=0.3, tol=1e-8).fit(sparse.csr_matrix(X))
     np.testing.assert_allclose(a.decision_function(X), b.decision_function(X), atol=1e-6)
@@ -65,11 +74,37 @@ def test_sparse_and_precomputed():
     np.testing.assert_array_equal(a.fit_predict(X), a.predict(X))
 
 
-def test_all_outside():
+def test_all_outside(start):
     model = OneClassSVM(gamma=0.3, nu=1.0).fit(X)
     mean = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(axis=2)).sum(axis=1)
     np.testing.assert_allclose(model.score_samples(X), mean, rtol=1e-4)
     assert (model.predict(X) == -1).mean() > 0.95
+
+
+def test_most_samples_stay_where_they_start(monkeypatch):
+    moved = []
+
+    def watched(self, *args, **settings):
+        fit = solve_support(self, *args, **settings)
+        moved.append(np.count_nonzero(fit.coef))
+        return fit
+
+    solve_support = OneClassSVM._solve_support
+    monkeypatch.setattr(OneClassSVM, "_solve_support", watched)
+    X = np.random.default_rng(0).normal(size=(one_class.LARGEST + 500, 4))
+    model = OneClassSVM(nu=0.2).fit(X)
+    assert model.status_ == Status.CONVERGED
+    assert moved[0] < len(model.support_)
+
+
+def test_loss_of_levels_is_a_pinball_loss():
+    y = np.random.default_rng(0).normal(size=len(X))
+    K = X @ X.T
+    a = solve("pinball", K, y, fit_intercept=True, tol=1e-10)
+    levels = np.full(len(X), 0.5)
+    b = solve(PinballOfLevels(), K, levels, offset=-y, fit_intercept=True, tol=1e-10)
+    np.testing.assert_allclose(a.primal, b.primal)
+    np.testing.assert_allclose(a.fitted, b.fitted, atol=1e-6)
 
 
 @pytest.mark.parametrize("nu", [0.0, -1.0, 1.5, "much", np.nan])
@@ -84,7 +119,7 @@ def test_takes_their_parameters():
     assert isinstance(model, theirs.OneClassSVM)
 
 
-def test_weight_is_repetition():
+def test_weight_is_repetition(start):
     weight = np.random.default_rng(0).integers(0, 5, len(X))
     for data in (X, sparse.csr_matrix(X)):
         a = OneClassSVM(tol=1e-9).fit(data, sample_weight=weight)

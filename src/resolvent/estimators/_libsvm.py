@@ -31,6 +31,10 @@ def formed_if_small(K: Gram, C: float, target: float) -> Gram:
     return K
 
 
+def _themselves(targets: np.ndarray) -> np.ndarray:
+    return targets
+
+
 class SupportVectorMachine(Machine):
     """What the machines with LIBSVM's parameters share."""
 
@@ -54,11 +58,16 @@ class SupportVectorMachine(Machine):
         weight: np.ndarray,
         C: float,
         limits: Callable[[np.ndarray], tuple[Any, Any]],
+        kinks: Callable[[np.ndarray], np.ndarray] = _themselves,
     ) -> Fit:
-        """Solve all columns to `tol`; `limits` are those of coefficients / C, for some targets."""
+        """Solve all columns to `tol`.
+
+        `limits` are those of coefficients / C, for some targets, and `kinks` the scores at which
+        the losses have theirs, but for epsilon.
+        """
 
         def accept(solution: Any, targets: np.ndarray, C: np.ndarray) -> bool:
-            return self._is_within_tol(solution, targets, C, limits)
+            return self._is_within_tol(solution, kinks(targets), C, limits(targets))
 
         settings: dict[str, Any] = {
             "fit_intercept": True,
@@ -99,19 +108,19 @@ class SupportVectorMachine(Machine):
         return LARGEST_C * K.n / K.trace if np.isposinf(self.C) else checked_C(self.C)
 
     def _is_within_tol(
-        self, solution: Any, targets: np.ndarray, C: np.ndarray, limits: Callable[..., Any]
+        self, solution: Any, kinks: np.ndarray, C: np.ndarray, limits: tuple[Any, Any]
     ) -> bool:
         """Whether no optimality condition is violated by more than `tol`, in LIBSVM's measure.
 
-        A coefficient that may grow asks for an offset of at least ``y - z``, one that may fall for
-        at most that, but for epsilon; the violation is the largest difference of such demands.
+        A coefficient that may grow asks for an offset of at least ``kink - z``, one that may fall
+        for at most that, but for epsilon; the violation is the largest difference of such demands.
         """
         c, z = solution.coef, solution.fitted
         epsilon = getattr(self, "epsilon", 0.0)
-        lower, upper = limits(targets)
+        lower, upper = limits
         room = 1e-10 * C
-        at_least = np.where(c < -room, epsilon, -epsilon) + targets - z
-        at_most = np.where(c > room, -epsilon, epsilon) + targets - z
+        at_least = np.where(c < -room, epsilon, -epsilon) + kinks - z
+        at_most = np.where(c > room, -epsilon, epsilon) + kinks - z
         at_least[(c >= upper * C - room) | (C == 0.0)] = -np.inf
         at_most[(c <= lower * C + room) | (C == 0.0)] = np.inf
         return bool((at_least.max(axis=0) - at_most.min(axis=0) <= self.tol).all())

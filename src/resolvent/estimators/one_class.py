@@ -13,10 +13,16 @@ from resolvent.estimators._libsvm import USUAL_CACHE, SupportVectorMachine
 from resolvent.estimators.compat import constraints
 from resolvent.estimators.descriptions import DROP_INS, described
 from resolvent.estimators.fit_method import fit_method
+from resolvent.grams import Gram
 from resolvent.kernels.base import is_number
 from resolvent.losses import LOSSES
+from resolvent.losses.offset import with_offset
+from resolvent.losses.regression import PinballOfLevels
+from resolvent.solvers.small import LARGEST
 
 ROUNDED = 1e-12  # of the offset: a decision that is zero to rounding
+MOST = 1.0 - 1e-6  # of nu
+GLANCES = 200  # samples by whose kernels it is guessed which ones are outermost
 
 __all__ = ["OneClassSVM"]
 
@@ -26,9 +32,11 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
     """One-class support vector machine, as scikit-learn's, with a certificate.
 
     Minimises ``|f|^2 / 2 + sum_i w_i (rho - f(x_i))+ - nu rho sum_i w_i``. Its dual asks for
-    coefficients that sum to ``nu sum_i w_i``, not to zero. Less ``nu w_i`` each they sum to zero,
-    and what is left is a quantile regression at the level 1 - nu of the targets
-    ``-nu sum_j w_j k(x_i, x_j)``, which has the same duality gap.
+    coefficients in ``[0, w_i]`` that sum to ``nu sum_i w_i``, not to zero. Their differences from
+    other such coefficients m sum to zero, and are those of a pinball loss with the level
+    ``m_i / w_i`` in each row, where ``sum_j m_j k(x_i, x_j)`` is added to scores. That problem has
+    the same duality gap. Most differences are zero where m is the whole weight of the samples that
+    seem to be outermost, and zero for others.
 
     Parameters
     ----------
@@ -102,15 +110,21 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
             raise ValueError(f"nu={self.nu!r} must be a number above 0 and at most 1.")
         data = self._read_data(X, np.zeros(_num_samples(X)), sample_weight)
         kernel, K = self._kernel_matrix(data)
-        level = max(1.0 - self.nu, 1e-6)
-        mean = (1.0 - level) * data.weight
-        scores = K.product(mean[None])[0]
-        loss, weight = LOSSES["pinball"](level), data.weight[:, None]
-        limits = level - 1.0, level
-        fit = self._solve_support(K, loss, -scores[:, None], weight, 1.0, lambda _: limits)
-        coef = fit.coef + mean[:, None]
+        share = min(self.nu, MOST)
+        few = K.n <= LARGEST
+        start = share * data.weight if few else _outermost(K, data.weight, share)
+        scores = K.product(start[None])[0]
+        weight = data.weight[:, None]
+        if few:  # equal levels, which one compiled call takes
+            problem = LOSSES["pinball"](1.0 - share), -scores[:, None], weight
+            fit = self._solve_support(K, *problem, 1.0, lambda _: (-share, 1.0 - share))
+        else:
+            levels = np.divide(start, data.weight, out=np.zeros(K.n), where=data.weight > 0.0)
+            problem = with_offset(PinballOfLevels(), levels[:, None], weight, scores[:, None])
+            fit = self._solve_support(K, *problem, 1.0, _limits, _kinks)
+        coef = fit.coef + start[:, None]
         coef[coef <= 1e-12 * weight] = 0.0
-        self.objective_ -= 0.5 * float(mean @ scores)
+        self.objective_ -= 0.5 * float(start @ scores)
         self._keep_support(data, kernel, fit._replace(coef=coef, weights=None))
         self._arrange()
         return self
@@ -165,3 +179,25 @@ class OneClassSVM(OutlierMixin, SupportVectorMachine):
         ndarray of shape (n_samples,)
         """
         return np.where(self.decision_function(X) >= 0.0, 1, -1).astype(np.intp)
+
+
+def _outermost(K: Gram, weight: np.ndarray, share: float) -> np.ndarray:
+    """Coefficients with that share of the weight: on samples that are least like some others."""
+    n, total = K.n, share * weight.sum()
+    some = np.random.default_rng(0).choice(n, min(n, GLANCES), replace=False)
+    glance = np.zeros(n)
+    glance[some] = weight[some]
+    order = np.argsort(K.product(glance[None])[0], kind="stable")
+    before = np.cumsum(weight[order]) - weight[order]
+    coef = np.zeros(n)
+    coef[order] = np.clip(total - before, 0.0, weight[order])
+    return coef
+
+
+def _limits(targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Limits of coefficients / weight for targets of levels and offsets."""
+    return -targets.real, 1.0 - targets.real
+
+
+def _kinks(targets: np.ndarray) -> np.ndarray:
+    return -targets.imag

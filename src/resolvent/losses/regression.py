@@ -227,6 +227,32 @@ class Pinball(NamedTuple):
         return 1.0 if -self.tau < v - a * y < 1.0 - self.tau else 0.0
 
 
+class PinballOfLevels(NamedTuple):
+    """Pinball loss of the residual -z at a level of the row's own, its target in [0, 1].
+
+    Coefficients of a weight C are in [-C y, C (1 - y)]. Not one of `LOSSES`: the one-class machine
+    has it, with offsets of the rows.
+
+    Examples
+    --------
+    >>> from resolvent.losses.regression import PinballOfLevels
+    >>> PinballOfLevels().value(0.25, 2.0), PinballOfLevels().value(0.25, -2.0)
+    (0.5, 1.5)
+    """
+
+    def value(self, y: float, z: float) -> float:
+        return y * z if z > 0.0 else (y - 1.0) * z
+
+    def conjugate(self, y: float, u: float) -> float:
+        return 0.0 if y - 1.0 - ULPS <= u <= y + ULPS else INF
+
+    def resolvent(self, y: float, v: float, a: float) -> float:
+        return clip(v, y - 1.0, y)
+
+    def slope(self, y: float, v: float, a: float) -> float:
+        return 1.0 if y - 1.0 < v < y else 0.0
+
+
 class Expectile(NamedTuple):
     """Asymmetric squared loss w r^2 / 2, w = tau for r > 0 and 1 - tau otherwise.
 
