@@ -13,7 +13,7 @@ from resolvent.blocks import Block, Source, solve_blocks
 from resolvent.blocks.sources import ArraySource
 from resolvent.dask import ClusterError, DaskLinearClassifier
 from resolvent.dask._data import groups_of, parts_of
-from resolvent.dask._engine import Course
+from resolvent.dask._engine import Course, shield
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -71,6 +71,8 @@ def test_a_worker_that_is_killed_and_one_that_joins(alone):
     """In the middle of the passes; its blocks are read again by others."""
     with start(2, processes=True) as cluster, distributed.Client(cluster) as client:
         pids = {name: nanny.pid for name, nanny in cluster.workers.items()}
+        shield(client)
+        os.kill(pids[1], signal.SIGINT)  # which a terminal sends to all, and is for the client
 
         def kill(record):
             if record.iteration == 3:
@@ -78,6 +80,7 @@ def test_a_worker_that_is_killed_and_one_that_joins(alone):
                 cluster.scale(3)
 
         same_bits(solve_on(client, callback=kill), alone)
+        assert cluster.workers[1].pid == pids[1]
 
 
 def test_a_task_that_raises_says_where(client):

@@ -12,7 +12,7 @@ from resolvent.blocks.block import Block, Source
 from resolvent.blocks.sources import rows_per_block
 from resolvent.tabular.errors import DataFileError
 
-__all__ = ["ParquetSource"]
+__all__ = ["ParquetSource", "column_types"]
 
 
 class Part(NamedTuple):
@@ -109,6 +109,12 @@ def _opened(path: str) -> Any:
         return pyarrow.parquet.ParquetFile(path)
     except (pyarrow.ArrowException, OSError) as error:
         raise DataFileError(f"cannot be read as Parquet: {error}", path) from None
+
+
+def column_types(path: str | Path) -> dict[str, np.dtype[Any]]:
+    """Names of the columns of a file, and the types of their values."""
+    schema = _opened(str(path)).schema_arrow
+    return {field.name: _dtype(field.type) for field in schema}
 
 
 def _check_columns(path: str, schema: Any, names: Sequence[str], labels: str | None) -> None:

@@ -15,7 +15,7 @@ from resolvent.grams.memory import parse_memory
 from resolvent.kernels.rows import as_rows
 from resolvent.tabular.errors import DataFileError
 
-__all__ = ["ArraySource", "MappedArray", "as_source", "rows_per_block"]
+__all__ = ["ArraySource", "MappedArray", "as_source", "paths_of", "rows_per_block"]
 
 LARGEST = 1 << 25  # bytes of a block, which the caches and an impatient user like
 SHARE = 64  # of the memory limit, at most
@@ -139,7 +139,7 @@ def as_source(
         return X
     name = "X"
     if isinstance(X, str | Path | list) and _names_files(X):
-        paths = _paths(X)
+        paths = paths_of(X)
         name = str(paths[0])
         if Path(name).suffix not in (".npy", ".npz"):
             from resolvent.blocks.parquet import ParquetSource
@@ -167,7 +167,7 @@ def _names_files(X: Any) -> bool:
     return not isinstance(X, list) or (bool(X) and isinstance(X[0], str | Path))
 
 
-def _paths(X: Any) -> list[Path]:
+def paths_of(X: Any) -> list[Path]:
     """All files that are meant, in order of their names."""
     given = X if isinstance(X, list) else [X]
     paths: list[Path] = []

@@ -50,6 +50,8 @@ def limited(threads: int | None) -> Iterator[None]:
 def name_of(data: str) -> str:
     """Name a file of data without its endings."""
     name = "stdin" if data == "-" else Path(data).name
+    if any(sign in name for sign in "*?["):  # a pattern: its folder has a name
+        name = Path(data).resolve().parent.name or "data"
     for ending in (".gz", ".bz2", ".xz"):
         name = name.removesuffix(ending)
     return Path(name).stem or name
@@ -61,6 +63,11 @@ def name_of(data: str) -> str:
 def run_fit(output: Output, data: str, model: Path | None, **options: Any) -> None:
     """Fit, save, report; the exit code says whether the tolerance was reached."""
     path = Path(f"{name_of(data)}.model") if model is None else model
+    if options["dask"] is not None:
+        from resolvent.cli.cluster import run_fit_on_cluster
+
+        run_fit_on_cluster(output, data, path, options)
+        return
     training, loss, quantiles = prepare(output, data, path, options)
     estimator = models.make_estimator(training, loss, quantiles, options)
     output.say(f"{introduction(training, estimator, options)}, C = {options['C']:g}")
@@ -161,7 +168,7 @@ def settle(
         report, conformal = options["report"], options.get("conformal")
         coverage = conformal if is_calibrated(estimator) else None
         found = evaluate(fitted, training.X, training.y, coverage=coverage)
-        finish(output, fitted, found, path, interrupted)
+        finish(output, fitted, found, path, interrupted, training.rows)
         if coverage is not None:
             output.say(
                 f"`resolvent predict NEW {path} --interval {coverage:g}` adds intervals or sets, "
@@ -182,7 +189,24 @@ def prepare(
     output: Output, data: str, path: Path, options: dict[str, Any]
 ) -> tuple[models.Training, Any, Any]:
     """Check options, then read the data; what is wrong is said before anything slow starts."""
-    check_outputs({"model": path, "report": options["report"]}, [data], options["force"])
+    loss, quantiles, classify = check_options([data], path, options)
+    keys = ("format", "target", "weights", "drop", "categorical", "scale", "missing")
+    training = models.read_training(
+        data,
+        first_index=options["first_index"],
+        offset=parsing.parse_offset(options["offset"], options["exposure"]),
+        classify=classify,
+        note=output.note,
+        **{key: options[key] for key in keys},
+    )
+    return training, loss, quantiles
+
+
+def check_options(
+    inputs: list[Any], path: Path, options: dict[str, Any]
+) -> tuple[Any, Any, bool | None]:
+    """Give loss, quantiles, and whether labels are asked for, where that is known."""
+    check_outputs({"model": path, "report": options["report"]}, inputs, options["force"])
     if not 0 < options["C"] < np.inf:
         raise typer.BadParameter(f"{options['C']} must be a positive number.", param_hint="--C")
     from resolvent.grams.memory import parse_memory
@@ -204,16 +228,7 @@ def prepare(
         classify = loss is not None and is_for_labels(loss)
     if options["class_weight"] is not None and classify is False:
         raise typer.BadParameter("is for classification.", param_hint="--class-weight")
-    keys = ("format", "target", "weights", "drop", "categorical", "scale", "missing")
-    training = models.read_training(
-        data,
-        first_index=options["first_index"],
-        offset=parsing.parse_offset(options["offset"], options["exposure"]),
-        classify=classify,
-        note=output.note,
-        **{key: options[key] for key in keys},
-    )
-    return training, loss, quantiles
+    return loss, quantiles, classify
 
 
 def introduction(training: models.Training, estimator: Any, options: dict[str, Any]) -> str:
@@ -240,7 +255,12 @@ def introduction(training: models.Training, estimator: Any, options: dict[str, A
 
 
 def finish(
-    output: Output, model: TabularModel, found: Evaluation, path: Path, interrupted: bool
+    output: Output,
+    model: TabularModel,
+    found: Evaluation,
+    path: Path,
+    interrupted: bool,
+    rows: str,
 ) -> None:
     """Say how the fit went."""
     proof, facts = certificate(model.estimator), describe(model)
@@ -260,7 +280,7 @@ def finish(
         )
     if facts["support_vectors"] is not None:
         output.say(f"{facts['support_vectors']:,} support vectors")
-    output.say(f"On the training rows: {scores_text(found)}")
+    output.say(f"On {rows}: {scores_text(found)}")
     if proof["solved"] and not found.is_useful:
         output.note(
             "the model is no better than a constant, though it is solved: the certificate is about "

@@ -22,6 +22,7 @@ from resolvent.tabular.raw import Matrix, Table, TextColumn
 __all__ = [
     "Training",
     "at_offset",
+    "labels_or_numbers",
     "make_estimator",
     "make_search",
     "open_model",
@@ -40,13 +41,14 @@ class Training:
     """Training data with what was done to it."""
 
     X: Any
-    y: np.ndarray
+    y: Any
     weight: np.ndarray | None
     features: Features
     target: str | None
     classes: np.ndarray | None  # None for regression
     offset: np.ndarray | None = None
     offset_column: OffsetColumn | None = None
+    rows: str = "the training rows"  # those that the model is tried on
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -97,7 +99,7 @@ def read_training(
                         param_hint=option,
                     )
     values, name = target_of(raw, target)
-    y, classes = _labels_or_numbers(values, raw, name, classify)
+    y, classes = labels_or_numbers(_words(values, raw, name), raw.source, name, classify)
     weight = _weights(raw, weights)
     offsets = None if offset is None else offset.read(raw)
     if offset is not None and offsets is None:
@@ -152,10 +154,10 @@ def _words(values: Any, raw: Matrix | Table, name: str) -> np.ndarray:
     return values
 
 
-def _labels_or_numbers(
-    values: Any, raw: Matrix | Table, name: str, classify: bool | None
+def labels_or_numbers(
+    y: np.ndarray, source: str, name: str, classify: bool | None
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    y = _words(values, raw, name)
+    """Take a target for labels, with their classes, or for numbers; `classify` None finds out."""
     numeric = y.dtype.kind in "iuf"
     whole = numeric and bool((y == np.round(y)).all())
     classes = np.unique(y)
@@ -166,25 +168,25 @@ def _labels_or_numbers(
             raise DataFileError(
                 f"the target {name!r} has words such as {str(classes[0])[:40]!r}; regression needs "
                 "numbers. For classification say --loss hinge or logistic.",
-                raw.source,
+                source,
             )
         return y.astype(float), None
     if numeric and not whole:
         raise DataFileError(
             f"the target {name!r} has numbers such as {y[y != np.round(y)][0]:g}, which are no "
             "labels. For regression say --loss squared, huber or epsilon_insensitive.",
-            raw.source,
+            source,
         )
     if len(classes) < 2:
         raise DataFileError(
             f"the target {name!r} is {classes[0]} in all rows; there is nothing to tell apart.",
-            raw.source,
+            source,
         )
     if len(classes) > 1000:
         raise DataFileError(
             f"the target {name!r} has {len(classes)} different values; classification takes up "
             "to 1000. For regression say --loss squared.",
-            raw.source,
+            source,
         )
     if whole and np.abs(classes.astype(float)).max() < 2**53:
         y = y.astype(np.int64)

@@ -144,7 +144,11 @@ ClassWeightOption = Annotated[
 RankOption = Annotated[
     str | None,
     option(
-        MACHINE, "--rank", help="Landmarks of a low-rank fit: a number or auto; default: exact."
+        MACHINE,
+        "--rank",
+        help="Landmarks of a low-rank fit: a number, auto or exact; default: exact, with --dask "
+        "1000.",
+        show_default=False,
     ),
 ]
 MulticlassOption = Annotated[
@@ -190,6 +194,16 @@ IntervalOption = Annotated[
 RuleOption = Annotated[
     bool,
     option(SEARCH, "--one-standard-error", help="Smallest C within a standard error of the best."),
+]
+DaskOption = Annotated[
+    str | None,
+    option(
+        LIMITS,
+        "--dask",
+        help="Fit on a Dask cluster: the address of its scheduler, local, or local:4 for four "
+        "processes here. The data are then Parquet files that all workers can read, such as "
+        "'data/*.parquet'.",
+    ),
 ]
 TolOption = Annotated[
     float, option(LIMITS, "--tol", "-e", min=0.0, help="Relative duality gap to reach.")

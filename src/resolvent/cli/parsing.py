@@ -108,12 +108,15 @@ def parse_quantiles(text: str | None) -> tuple[float, ...] | None:
 
 
 def parse_rank(text: str | None) -> int | str | None:
-    """Turn a number of landmarks, or auto, into what estimators take."""
-    if text is None or text == "auto":
+    """Turn a number of landmarks, auto or exact into what estimators take."""
+    if text is None or text == "exact":
+        return None
+    if text == "auto":
         return text
     if not text.isdecimal() or int(text) < 1:
         raise typer.BadParameter(
-            f"{text!r} must be a number of landmarks, at least 1, or auto.", param_hint="--rank"
+            f"{text!r} must be a number of landmarks, at least 1, auto or exact.",
+            param_hint="--rank",
         )
     return int(text)
 

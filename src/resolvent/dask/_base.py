@@ -16,7 +16,7 @@ from resolvent._clock import Clock
 from resolvent._solve import unwatched
 from resolvent.blocks import solve_blocks
 from resolvent.dask._data import Parts, groups_of, is_lazy, parts_of
-from resolvent.dask._engine import Course, DaskReducer, Stage, client_of
+from resolvent.dask._engine import Course, DaskReducer, Stage, client_of, shield
 from resolvent.dask._predict import lazily
 from resolvent.dask._problems import Asked, columns_of
 from resolvent.dask._reading import Shape, one_target, shape_of, spreads
@@ -56,6 +56,7 @@ class DaskMachine(Machine):
             self._points.clear()
         course = Course(client_of(self.client), float(self.timeout))
         parts = parts_of(X, y, sample_weight)
+        shield(course.client)
         held: list[DaskReducer] = []
         try:
             held.append(groups_of(course, parts))

@@ -11,10 +11,11 @@ result depend neither on the number of workers nor on which of them does what, o
 from __future__ import annotations
 
 import pickle
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import Event
+from threading import Event, current_thread, main_thread
 from time import monotonic, perf_counter
 from typing import Any
 from uuid import uuid4
@@ -22,7 +23,7 @@ from uuid import uuid4
 from resolvent.blocks.reduce import OutOfTimeError
 from resolvent.dask._tasks import Call, combine, on_pair, own, same, sum_group, transform
 
-__all__ = ["ClusterError", "DaskReducer", "Stage", "client_of", "workers_of"]
+__all__ = ["ClusterError", "DaskReducer", "Stage", "client_of", "shield", "workers_of"]
 
 GROUPS = 2  # for each thread, at least
 ARITY = 3  # 2^3 sums are added up by a task
@@ -61,6 +62,26 @@ def client_of(client: Any) -> Any:
     if not isinstance(client, Client) or client.asynchronous:
         raise TypeError(f"client={client!r} must be a distributed.Client that is not asynchronous.")
     return client
+
+
+def shield(client: Any) -> None:
+    """Keep Ctrl-C from the workers of a local cluster, to which a terminal sends it too.
+
+    It is for the client, which asks them for the best model so far.
+    """
+    from distributed import LocalCluster, WorkerPlugin
+
+    if not isinstance(client.cluster, LocalCluster) or not client.cluster.processes:
+        return
+
+    class Shield(WorkerPlugin):
+        name = "resolvent-shield"
+
+        def setup(self, worker: Any) -> None:
+            if current_thread() is main_thread():
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    client.register_plugin(Shield())
 
 
 def workers_of(client: Any, timeout: float) -> list[int]:
