@@ -28,7 +28,17 @@ from resolvent.grams.values import IsOver, Values
 from resolvent.kernels.rows import split
 from resolvent.problem import Array
 
-__all__ = ["Forms", "Notify", "bernstein", "choose_method", "exact_forms", "sampled_forms"]
+__all__ = [
+    "DELTA",
+    "DRAWS",
+    "Forms",
+    "Notify",
+    "bernstein",
+    "choose_method",
+    "exact_forms",
+    "is_affordable",
+    "sampled_forms",
+]
 
 TILE = 768  # support vectors on either side of a tile
 COLUMNS = 2048  # support vectors of a tile beside sampled rows
@@ -53,11 +63,16 @@ class Forms(NamedTuple):
 
 def choose_method(K: NystroemGram, coef: Array) -> str:
     """Whether the exact pass over pairs is worth its cost."""
-    count = np.count_nonzero(coef.any(axis=1))
-    exact = 0.5 * count**2 * (K.values.cost + coef.shape[1])
-    features = K.n * K.rank * (K.values.cost + 0.5 * K.rank)
-    affordable = exact <= max(LITTLE, MOST_TIMES * features) or count <= 2 * DRAWS
-    return "exact" if affordable else "sampled"
+    count = int(np.count_nonzero(coef.any(axis=1)))
+    good = is_affordable(count, K.n, K.values.cost, coef.shape[1], K.rank)
+    return "exact" if good else "sampled"
+
+
+def is_affordable(support: int, n: int, cost: int, columns: int, rank: int) -> bool:
+    """Whether all pairs of support vectors take no longer than a few times the features do."""
+    exact = 0.5 * support**2 * (cost + columns)
+    features = n * rank * (cost + 0.5 * rank)
+    return exact <= max(LITTLE, MOST_TIMES * features) or support <= 2 * DRAWS
 
 
 def exact_forms(values: Values, coef: Array, is_over: IsOver, notify: Notify) -> Forms:

@@ -6,7 +6,7 @@ adds up functions of blocks, and `newton` fits a linear model by such sums.
 
 from __future__ import annotations
 
-from resolvent.blocks.block import Block, Kept, Source, Transformed
+from resolvent.blocks.block import Block, Kept, Source, Split, Transformed
 from resolvent.blocks.reduce import Local, Reducer
 from resolvent.blocks.solve import solve_blocks
 from resolvent.blocks.sources import ArraySource, as_source
@@ -18,6 +18,7 @@ __all__ = [
     "Local",
     "Reducer",
     "Source",
+    "Split",
     "Transformed",
     "as_source",
     "solve_blocks",

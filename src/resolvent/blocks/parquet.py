@@ -70,7 +70,7 @@ class ParquetSource(Source):
             raise DataFileError("there are no rows, or no columns for features.", first)
         rows = rows_per_block(total, self.dtype.itemsize * len(self.columns), memory_limit)
         self.parts = [part for path, file in files for part in _parts(path, file.metadata, rows)]
-        self.n_blocks = len(self.parts)
+        self.n_blocks, self.memory_limit = len(self.parts), memory_limit
 
     def load(self, i: int) -> Block:
         """Read the row groups of block i."""
@@ -87,6 +87,10 @@ class ParquetSource(Source):
             start = stop
         others = {name: np.concatenate(pieces) for name, pieces in found.items()}
         return Block(X, *(others[n] if n else None for n in (self.target, self.weight)))
+
+    def n_rows(self, i: int) -> int:
+        """How many rows block i has."""
+        return self.parts[i].rows
 
     def place(self, i: int) -> str:
         """Where block i is from."""

@@ -7,7 +7,7 @@ and any aligned range of 2^k blocks may be added up where they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any, Protocol
 
@@ -131,15 +131,17 @@ class Local:
         self,
         function: Callable[..., Any],
         *args: Any,
+        each: Sequence[Any] | None = None,
         is_over: Callable[[], bool] = lambda: False,
     ) -> Any:
-        """Sum of ``function(block, *args)`` over all blocks."""
+        """Sum of ``function(block, *args)``; with `each` one more argument, its entry for each."""
         tree = Tree(self.source.n_blocks)
 
         def work(i: int) -> None:
             if is_over():
                 raise OutOfTimeError
-            tree.put(i, apply(function, self.source, i, args))
+            own = args if each is None else (*args, each[i])
+            tree.put(i, apply(function, self.source, i, own))
 
         run(work, [(i,) for i in range(self.source.n_blocks)], True, self.workers)
         return tree.result

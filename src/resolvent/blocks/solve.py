@@ -11,6 +11,7 @@ import numpy as np
 from resolvent._clock import Clock
 from resolvent._solve import unwatched
 from resolvent.blocks.block import Kept, Source
+from resolvent.blocks.engine import KEPT
 from resolvent.blocks.newton import Column
 from resolvent.blocks.reduce import Local, OutOfTimeError, Reducer
 from resolvent.blocks.sums import Along, At, LineSums, PointSums, Survey, Task, measure, survey
@@ -27,8 +28,7 @@ logger = logging.getLogger("resolvent")
 MAX_ITER = 500  # passes
 PATIENCE = 60  # passes without progress
 ROUNDED = 1e-6  # relative gaps that rounding may leave where nothing improves any more
-KEPT = 0.5  # of the memory limit, for blocks
-SYSTEMS = 0.5  # and for second derivatives
+SYSTEMS = 0.5  # of the memory limit, for second derivatives
 
 
 def solve_blocks(

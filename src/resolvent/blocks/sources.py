@@ -91,6 +91,10 @@ class ArraySource(Source):
             *(None if a is None else _opened(a)[part] for a in (self.X, self.y, self.weight))
         )
 
+    def n_rows(self, i: int) -> int:
+        """How many rows block i has."""
+        return min((i + 1) * self.rows, self.n) - i * self.rows
+
     def place(self, i: int) -> str:
         """Where block i is from."""
         return f"{self.name}, rows {i * self.rows} to {min((i + 1) * self.rows, self.n) - 1}"
@@ -119,7 +123,8 @@ def as_source(
     y, sample_weight : array-like, path, or str, optional
         Targets and weights; names of columns in Parquet files.
     memory_limit : int, str or None
-        Bytes that blocks may take; None is blocks of 32 MB.
+        Bytes that fits to them may take, where they have no limit of their own, of which a block
+        is at most a 64th; None is blocks of 32 MB.
     columns : sequence of str, optional
         Features among the columns of Parquet files; if not given all others.
 
@@ -160,7 +165,9 @@ def as_source(
     n, d = X.shape
     size = 4.0 if np.dtype(X.dtype) == np.float32 else 8.0  # others become float64
     row = (size + 4.0) * X.nnz / n if sparse.issparse(X) else size * d
-    return ArraySource(X, y, sample_weight, rows_per_block(n, row, memory_limit), name)
+    source = ArraySource(X, y, sample_weight, rows_per_block(n, row, memory_limit), name)
+    source.memory_limit = memory_limit
+    return source
 
 
 def _names_files(X: Any) -> bool:

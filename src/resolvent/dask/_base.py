@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from copy import copy
 from typing import Any
@@ -13,39 +12,27 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from resolvent._clock import Clock
-from resolvent._solve import unwatched
-from resolvent.blocks import solve_blocks
+from resolvent.blocks.reading import Shape, shape_of
 from resolvent.dask._data import Parts, groups_of, is_lazy, parts_of
 from resolvent.dask._engine import Course, DaskReducer, Stage, client_of, shield
 from resolvent.dask._predict import lazily
-from resolvent.dask._problems import Asked, columns_of
-from resolvent.dask._reading import Shape, one_target, shape_of, spreads
 from resolvent.estimators.base import Machine
-from resolvent.estimators.diagnosis import FEWEST, NEARLY_CONSTANT
+from resolvent.estimators.on_blocks import OnBlocks
 from resolvent.kernels.base import is_number
-from resolvent.losses.units import has_link
-from resolvent.problem import Solution, Status
 
 __all__ = ["DaskMachine"]
 
 
-class DaskMachine(Machine):
+class DaskMachine(OnBlocks):
     """Base of the estimators on a cluster: ordinary ones whose `fit` is by sums over blocks.
 
     A subclass is derived from it and from the ordinary estimator, which `local` names.
     """
 
     local: type[Machine]
-    C: float
     client: Any
     timeout: float
-    max_iter: int | None
-    time_limit: float | None
-    tol: float
-    fit_intercept: bool
-    warm_start: bool
     fit_report_: dict[str, Stage]
-    _points: dict[Any, Any]  # where the last fit ended: by part and column, see `solve_blocks`
 
     def _fit_on_cluster(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Load the blocks, fit, and let go of them whatever happens."""
@@ -69,63 +56,11 @@ class DaskMachine(Machine):
         self.fit_time_, self.fit_report_ = clock.seconds, course.stages
         return self
 
-    def _fit_blocks(self, held: list[DaskReducer], shape: Shape, clock: Clock) -> None:
-        """Fit to the last of `held`; what else is made of it is put there, to be released."""
-        raise NotImplementedError
-
     def _note_features(self, parts: Parts, shape: Shape) -> None:
         self.n_features_in_, self._n_given = shape.features, shape.rows
         self.__dict__.pop("feature_names_in_", None)
         if parts.names is not None and all(isinstance(name, str) for name in parts.names):
             self.feature_names_in_ = np.asarray(parts.names, dtype=object)
-
-    def _solve_all(
-        self, held: list[DaskReducer], problems: list[Asked], clock: Clock, share: float = 1.0
-    ) -> list[Solution]:
-        """Solve on the last of `held`, reporting as ordinary estimators do."""
-        settings: dict[str, Any] = {} if self.max_iter is None else {"max_iter": self.max_iter}
-        reducer, solutions = held[-1], []
-        left = None if clock.left is None else share * clock.left
-        for part, (task, column) in enumerate(problems):
-            if column is not None:
-                held.append(reducer.transformed(one_target, column))
-            solutions.append(
-                solve_blocks(
-                    task.loss,
-                    reducer if column is None else held[-1],
-                    task.C,
-                    classes=task.classes,
-                    fit_intercept=self.fit_intercept,
-                    tol=self.tol,
-                    time_limit=left if left is None else min(left, clock.left or 0.0),
-                    callback=self._log if getattr(self, "verbose", 0) else unwatched,
-                    on_interrupt="return",
-                    points=self._points.setdefault(part, {}),
-                    **settings,
-                )
-            )
-            if column is not None:
-                held.pop().release()
-            if solutions[-1].status == Status.INTERRUPTED and part + 1 < len(problems):
-                raise KeyboardInterrupt  # there is no model of all targets
-        return solutions
-
-    def _warn_if_constant(self, reducer: DaskReducer, solutions: list[Solution]) -> None:
-        """Warn of predictions that are nearly constant, as ordinary regressors do."""
-        if has_link(getattr(self, "_loss", None)):
-            return
-        weights, intercept = columns_of(solutions)
-        n, s, ss, y, yy = reducer.sum(spreads, weights, intercept)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = float(np.max(np.sqrt((ss - s**2 / n) / (yy - y**2 / n))))
-        if n[0] >= FEWEST and share < NEARLY_CONSTANT:
-            warnings.warn(
-                f"Predictions are nearly constant (their spread is {share:.1%} of the target's): "
-                "the penalty outweighs the loss, or the features say little about the target. "
-                f"Raise C={self.C:g}, or choose C on a part of the rows.",
-                UserWarning,
-                stacklevel=5,
-            )
 
     # ---- the ordinary estimator --------------------------------------------------------------
 

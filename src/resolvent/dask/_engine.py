@@ -166,6 +166,13 @@ class DaskReducer:
         """Number of blocks."""
         return len(self.places)
 
+    memory_limit = None
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.groups)
+
     def of_group(self, g: int, entries: Sequence[Any]) -> list[Any]:
         """Entries of the blocks of a group, of those of all blocks."""
         return list(entries[g << self.level : (g + 1) << self.level])

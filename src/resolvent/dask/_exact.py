@@ -19,9 +19,9 @@ from scipy import sparse
 
 from resolvent._clock import Clock
 from resolvent.blocks import Block
+from resolvent.blocks.landmarks import Listed, Rows, counts
 from resolvent.blocks.reduce import OutOfTimeError
 from resolvent.dask._engine import ClusterError, DaskReducer
-from resolvent.dask._landmarks import Listed, Rows, counts
 from resolvent.dask._tasks import Group
 from resolvent.grams import Gram
 from resolvent.grams.chunks import add_product

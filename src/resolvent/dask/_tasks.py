@@ -146,7 +146,7 @@ def _arguments(call: Call, each: Sequence[Any] | None, i: int, beside: Any) -> t
 
 def on_pair(first: Group, second: Group, call: Call, same: bool) -> Any:
     """Apply a call to two groups, which may be the same."""
-    return call.function(first, second, same, *call.args)
+    return call.function(first.blocks, second.blocks, same, *call.args)
 
 
 def sum_group(

@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from resolvent.dask._base import LazyClassifierMixin
-from resolvent.dask._engine import DaskReducer
 from resolvent.dask._machine import DaskKernelMachine
-from resolvent.dask._problems import Asked, class_problems
-from resolvent.dask._reading import Shape
 from resolvent.estimators.classifier import KernelClassifier
 from resolvent.estimators.descriptions import CLUSTER, described
 from resolvent.estimators.fit_method import fit_method
@@ -112,6 +109,3 @@ class DaskKernelClassifier(LazyClassifierMixin, DaskKernelMachine, KernelClassif
         self._check_rank()
         self._calibration = None
         return self._fit_on_cluster(X, y, sample_weight)
-
-    def _asked(self, held: list[DaskReducer], shape: Shape) -> list[Asked]:
-        return class_problems(self, held)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from resolvent._clock import Clock
 from resolvent.dask._base import DaskMachine, LazyClassifierMixin
-from resolvent.dask._engine import DaskReducer
-from resolvent.dask._problems import Asked, class_problems, columns_of, target_problems
-from resolvent.dask._reading import Shape
 from resolvent.estimators.descriptions import CLUSTER, described
 from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.linear import LinearClassifier, LinearRegressor
@@ -105,14 +101,6 @@ class DaskLinearClassifier(LazyClassifierMixin, DaskMachine, LinearClassifier):
         self._calibration = None
         return self._fit_on_cluster(X, y, sample_weight)
 
-    def _asked(self, held: list[DaskReducer], shape: Shape) -> list[Asked]:
-        return class_problems(self, held)
-
-    def _fit_blocks(self, held: list[DaskReducer], shape: Shape, clock: Clock) -> None:
-        solutions = self._solve_all(held, self._asked(held, shape), clock)
-        self.coef_, self.intercept_ = columns_of(solutions)
-        self._describe(solutions, clock.seconds)
-
 
 @described(CLUSTER)
 class DaskLinearRegressor(DaskMachine, LinearRegressor):
@@ -200,14 +188,3 @@ class DaskLinearRegressor(DaskMachine, LinearRegressor):
         self._target_loss(self.loss)
         self._calibration = None
         return self._fit_on_cluster(X, y, sample_weight)
-
-    def _asked(self, held: list[DaskReducer], shape: Shape) -> list[Asked]:
-        return target_problems(self, held, shape)
-
-    def _fit_blocks(self, held: list[DaskReducer], shape: Shape, clock: Clock) -> None:
-        solutions = self._solve_all(held, self._asked(held, shape), clock)
-        self.coef_, self.intercept_ = columns_of(solutions)
-        self._warn_if_constant(held[-1], solutions)
-        if self._vector:
-            self.coef_, self.intercept_ = self.coef_[0], self.intercept_[0].item()
-        self._describe(solutions, clock.seconds)

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from resolvent.blocks.sums import Task
-from resolvent.dask._engine import DaskReducer
 from resolvent.dask._machine import DaskKernelMachine
-from resolvent.dask._problems import Asked
-from resolvent.dask._reading import Shape, units_of
-from resolvent.estimators.base import checked_C
 from resolvent.estimators.descriptions import CLUSTER, described
 from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.quantile import KernelQuantileRegressor
-from resolvent.losses.units import in_units
 
 __all__ = ["DaskKernelQuantileRegressor"]
 
@@ -123,12 +117,3 @@ class DaskKernelQuantileRegressor(DaskKernelMachine, KernelQuantileRegressor):
         self._check_rank()
         self._calibration = None
         return self._fit_on_cluster(X, y, sample_weight)
-
-    def _asked(self, held: list[DaskReducer], shape: Shape) -> list[Asked]:
-        if shape.targets > 1:
-            raise ValueError(f"y has {shape.targets} columns; quantiles are of one target.")
-        self._vector, losses, C = True, self._losses(), checked_C(self.C)
-        self.target_unit_ = units_of(held[-1], losses[0], 1)[0] if self.normalize_y else 1.0
-        scaled = [in_units(loss, self.target_unit_) for loss in losses]
-        column = 0 if shape.targets else None
-        return [Asked(Task(loss, C * factor), column) for loss, factor in scaled]

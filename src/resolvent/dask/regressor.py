@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from resolvent.dask._engine import DaskReducer
 from resolvent.dask._machine import DaskKernelMachine
-from resolvent.dask._problems import Asked, target_problems
-from resolvent.dask._reading import Shape
 from resolvent.estimators.descriptions import CLUSTER, described
 from resolvent.estimators.fit_method import fit_method
 from resolvent.estimators.regressor import KernelRegressor
@@ -116,6 +113,3 @@ class DaskKernelRegressor(DaskKernelMachine, KernelRegressor):
         self._check_rank()
         self._calibration = None
         return self._fit_on_cluster(X, y, sample_weight)
-
-    def _asked(self, held: list[DaskReducer], shape: Shape) -> list[Asked]:
-        return target_problems(self, held, shape)

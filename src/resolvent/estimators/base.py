@@ -19,6 +19,7 @@ from resolvent._solve import unwatched
 from resolvent.approximation.certificate import check_certificate
 from resolvent.approximation.fitting import LowRank, LowRankFit, now_and_then, solve_low_rank
 from resolvent.approximation.growth import solve_to_tolerance
+from resolvent.blocks.block import Source
 from resolvent.estimators.compat import CallbackSupportMixin, FitProgress
 from resolvent.estimators.expansion import Expansion, as_samples, take_rows
 from resolvent.fitting import Fit, solve_columns
@@ -100,6 +101,7 @@ class Machine(CallbackSupportMixin, BaseEstimator):
 
     def _read_data(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Data:
         """Validate the arguments of fit and drop the rows of weight zero."""
+        refuse_source(self, X)
         rows = self._read_columns(X)
         if rows is not None or self._takes_objects():
             y = validate_data(self, y=y, **checks)
@@ -228,6 +230,9 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         self._describe(fit.solutions, fit.seconds)
         return fit
 
+    def _fit_source(self, source: Source, y: Any, sample_weight: Any, offset: Any) -> Any:
+        refuse_source(self, source)
+
     @staticmethod
     def _gram(data: Data, kernel: Kernel | None, memory_limit: Any = "auto") -> Gram:
         """Kernel matrix of the samples."""
@@ -315,9 +320,15 @@ class Machine(CallbackSupportMixin, BaseEstimator):
         """Warn of a model that is solved and useless, where one can tell."""
 
     def _scores(self, X: Any) -> np.ndarray:
-        """Scores of new samples, one column for each problem."""
-        X = self._read_new(X)
-        return self._expansion(X)
+        """Scores of new samples, one column for each problem; of a source by its blocks."""
+        if not isinstance(X, Source):
+            return self._scores_of(X)
+        check_is_fitted(self)
+        return np.concatenate([self._scores_of(X.load(i).X) for i in range(X.n_blocks)])
+
+    def _scores_of(self, X: Any) -> np.ndarray:
+        """Scores of the rows of an array, or what is like one."""
+        return self._expansion(self._read_new(X))
 
     # ---- tags -----------------------------------------------------------------------------
 
@@ -421,6 +432,15 @@ class KernelMachine(Machine):
     def _say(self, text: str) -> None:
         if self._speaks():
             logger.info("%s: %s", type(self).__name__, text)
+
+
+def refuse_source(model: Any, X: Any) -> None:
+    """Refuse blocks of rows where arrays are needed."""
+    if isinstance(X, Source):
+        raise TypeError(
+            f"X is a source of blocks, and {type(model).__name__} needs arrays: linear models and "
+            "kernel machines with a rank fit blocks of rows."
+        )
 
 
 def checked_C(C: Any) -> float:

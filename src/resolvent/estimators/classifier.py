@@ -11,11 +11,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
 from resolvent._numeric import EPS
-from resolvent.estimators.base import Data, KernelMachine, Machine
+from resolvent.estimators.base import Data, Machine
 from resolvent.estimators.classes import as_codes, as_columns, as_decision, class_factors
 from resolvent.estimators.descriptions import MODELS, described
 from resolvent.estimators.intervals import LabelSetMixin
 from resolvent.estimators.offset import numbers_of
+from resolvent.estimators.on_blocks import LandmarksOnBlocks
 from resolvent.losses import as_loss, is_for_labels
 from resolvent.losses.offset import with_offset
 from resolvent.problem import groups
@@ -300,7 +301,7 @@ class AnyLossClassifier(LabelSetMixin, MachineClassifier):
 
 
 @described(MODELS)
-class KernelClassifier(AnyLossClassifier, KernelMachine):
+class KernelClassifier(AnyLossClassifier, LandmarksOnBlocks):
     """Kernel classifier with any convex loss of the margin, solved to a certified optimum.
 
     Minimises ``C sum_i w_i L(y_i, f(x_i)) + |f|^2 / 2`` over functions f with an intercept, where L

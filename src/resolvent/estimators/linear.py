@@ -6,20 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from resolvent.estimators.base import Data, Machine, checked_C
+from resolvent.estimators.base import Data, checked_C
 from resolvent.estimators.classifier import AnyLossClassifier
 from resolvent.estimators.descriptions import MODELS, described
 from resolvent.estimators.expansion import linear_scores, split_bias
+from resolvent.estimators.on_blocks import WeightsOnBlocks
 from resolvent.estimators.regressor import AnyLossRegressor
 from resolvent.fitting import Fit
 from resolvent.kernels import Kernel, Linear
 
 
-class LinearMachine(Machine):
+class LinearMachine(WeightsOnBlocks):
     """Base of the linear estimators: what is kept of a fit are the weights."""
-
-    coef_: np.ndarray
-    intercept_: Any
 
     def _fit_weights(
         self, data: Data, loss: Any, targets: np.ndarray, weight: np.ndarray, **settings: Any
@@ -42,7 +40,7 @@ class LinearMachine(Machine):
     def _take(self, kernel: Kernel | None, arrays: dict[str, np.ndarray]) -> None:
         self.coef_, self.intercept_ = arrays["coef"], arrays["intercept"]
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores_of(self, X: Any) -> np.ndarray:
         return linear_scores(self._read_new(X), self.coef_, self.intercept_)
 
 

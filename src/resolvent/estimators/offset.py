@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from resolvent.blocks.block import Source
 from resolvent.estimators.fit_method import fit_method
 
 __all__ = ["WithOffset"]
@@ -15,15 +16,17 @@ class WithOffset:
     """Estimators whose rows may have an offset, which is added to their scores."""
 
     @fit_method
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Any:
         """Fit the estimator.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or list of objects
-            Training samples; for a precomputed kernel, its matrix.
+        X : array-like or sparse matrix of shape (n_samples, n_features), list of objects or Source
+            Training samples; for a precomputed kernel, its matrix. Linear and low-rank fits take
+            blocks of rows too, of :func:`resolvent.blocks.as_source`, with targets and weights.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Labels or targets; several columns for those regressors that take them.
+            Labels or targets; several columns for those regressors that take them. None of a
+            source.
         sample_weight : array-like of shape (n_samples,), optional
             Weights; 2 is the sample given twice, 0 the sample absent.
         offset : array-like of shape (n_samples,), optional
@@ -35,6 +38,8 @@ class WithOffset:
         self
         """
         estimator: Any = self
+        if isinstance(X, Source):
+            return estimator._fit_source(X, y, sample_weight, offset)
         return estimator._fit_data(estimator._read(X, y, sample_weight, offset))
 
     def _read_offset(self, offset: Any, n: int, m: int) -> np.ndarray:

@@ -8,17 +8,22 @@ from typing import Any
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from resolvent.estimators.base import Data, KernelMachine
+from resolvent.blocks.reading import Shape, units_of
+from resolvent.blocks.sums import Task
+from resolvent.estimators.base import Data, checked_C
+from resolvent.estimators.block_problems import Asked
 from resolvent.estimators.descriptions import MODELS, described
 from resolvent.estimators.intervals import IntervalMixin
+from resolvent.estimators.on_blocks import LandmarksOnBlocks
 from resolvent.estimators.regressor import MachineRegressor
 from resolvent.losses import LOSSES
+from resolvent.losses.units import in_units
 
 KINDS = {"quantile": LOSSES["pinball"], "expectile": LOSSES["expectile"]}
 
 
 @described(MODELS)
-class KernelQuantileRegressor(IntervalMixin, MachineRegressor, KernelMachine):
+class KernelQuantileRegressor(IntervalMixin, MachineRegressor, LandmarksOnBlocks):
     """Quantiles of a target given features, by kernel regression with the pinball loss.
 
     Several quantiles are fitted on one kernel and never cross: where the curves would, their values
@@ -124,6 +129,18 @@ class KernelQuantileRegressor(IntervalMixin, MachineRegressor, KernelMachine):
         self.target_unit_ = self._units(self._without_offset(losses, data, data.weight))[0]
         self._calibration = None
         return data
+
+    def _read_blocks(self, held: list[Any], shape: Shape) -> None:
+        self._losses()
+
+    def _asked(self, held: list[Any], shape: Shape) -> list[Asked]:
+        if shape.targets > 1:
+            raise ValueError(f"y has {shape.targets} columns; quantiles are of one target.")
+        self._vector, losses, C = True, self._losses(), checked_C(self.C)
+        self.target_unit_ = units_of(held[-1], losses[0], 1)[0] if self.normalize_y else 1.0
+        scaled = [in_units(loss, self.target_unit_) for loss in losses]
+        column = 0 if shape.targets else None
+        return [Asked(Task(loss, C * factor), column) for loss, factor in scaled]
 
     def _columns(self, data: Data, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
         return self._problems(self._losses(), data, weight)

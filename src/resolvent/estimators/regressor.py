@@ -9,10 +9,11 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import column_or_1d
 
-from resolvent.estimators.base import Data, KernelMachine, Machine
+from resolvent.estimators.base import Data, Machine
 from resolvent.estimators.descriptions import MODELS, described
 from resolvent.estimators.diagnosis import warn_if_useless
 from resolvent.estimators.intervals import IntervalMixin
+from resolvent.estimators.on_blocks import LandmarksOnBlocks
 from resolvent.fitting import Fit
 from resolvent.kernels import Kernel
 from resolvent.losses import as_loss, is_for_labels
@@ -182,7 +183,7 @@ class AnyLossRegressor(IntervalMixin, MachineRegressor):
 
 
 @described(MODELS)
-class KernelRegressor(AnyLossRegressor, KernelMachine):
+class KernelRegressor(AnyLossRegressor, LandmarksOnBlocks):
     """Kernel regressor with any convex loss, solved to a certified optimum.
 
     Minimises ``C sum_i w_i L(y_i, f(x_i)) + |f|^2 / 2`` over functions f with an intercept, where L

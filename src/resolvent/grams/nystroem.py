@@ -19,7 +19,7 @@ from resolvent.grams.linear import LinearGram
 from resolvent.grams.memory import parse_memory
 from resolvent.grams.values import IsOver, Values
 
-__all__ = ["NystroemGram", "nystroem", "on_landmarks"]
+__all__ = ["NystroemGram", "fill_features", "nystroem", "on_landmarks"]
 
 # Squared pivots that are rounding, in units of k(x, x): ten ulps of the values, and in double
 # precision what is left of sums of thousands of products.
@@ -175,14 +175,20 @@ def on_landmarks(values: Values, landmarks: Any, is_over: IsOver = lambda: False
         kept, root = np.arange(1), np.zeros((1, 1))
     points = values.take(landmarks[kept]) if by_index else landmarks.take(kept)
     Z = np.zeros((values.n, len(kept)), values.dtype)
-    if not _fill(values, points, root.astype(values.dtype), Z, is_over):
+    if not fill_features(values, points, root.astype(values.dtype), Z, is_over):
         Z[:] = 0.0
     return NystroemGram(
         values, landmarks[kept] if by_index else np.full(len(kept), -1), points, root, Z
     )
 
 
-def _fill(values: Values, points: Any, root: np.ndarray, Z: np.ndarray, is_over: IsOver) -> bool:
+def fill_features(
+    values: Values,
+    points: Any,
+    root: np.ndarray,
+    Z: np.ndarray,
+    is_over: IsOver = lambda: False,
+) -> bool:
     """Compute Z = K_nS L^-T by tiles of rows; False if the time was over before the last."""
     m = Z.shape[1]
     step = max(1, -(-m // BLOCKS))

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, indexable
 
 from resolvent._clock import Clock
 from resolvent._threads import one_blas_thread
-from resolvent.estimators.base import Data, Machine
+from resolvent.estimators.base import Data, Machine, refuse_source
 from resolvent.estimators.compat import CallbackSupportMixin
 from resolvent.estimators.fit_method import fit_method
 from resolvent.model_selection.closed_form import has_closed_form
@@ -53,7 +53,12 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
 
     @fit_method
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, offset: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        offset: Any = None,
     ) -> Any:
         """Choose by cross-validation and fit.
 
@@ -80,6 +85,7 @@ class CrossValidated(CallbackSupportMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, offset: Any) -> Any:
         """Search, choose, fit the winner on all samples."""
         clock = Clock(self.time_limit)
+        refuse_source(self, X)
         self._check_parameters()
         plain = self._plain()
         kernels = self._read_kernels(plain, X)

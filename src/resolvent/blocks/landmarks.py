@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from resolvent.blocks import Block, Reducer
-from resolvent.dask._engine import DaskReducer
+from resolvent.blocks.block import Block
+from resolvent.blocks.engine import Engine
+from resolvent.blocks.reduce import Reducer
 from resolvent.grams.landmarks import SUBSAMPLE, choose_landmarks, read_landmarks
-from resolvent.grams.nystroem import NystroemGram, checked_rank, nystroem
+from resolvent.grams.nystroem import NystroemGram, checked_rank, fill_features, nystroem
 from resolvent.grams.values import values_of
 from resolvent.kernels import Kernel, make_kernel
 
-__all__ = ["Basis", "Features", "basis_of", "kernel_of", "kernel_values"]
+__all__ = ["Basis", "Features", "basis_of", "kernel_of", "model_scores"]
 
 
 class Basis(NamedTuple):
@@ -36,10 +37,11 @@ class Features(NamedTuple):
 
     def __call__(self, block: Block) -> Block:
         """Compute the features."""
-        root, parts = self.root, []
-        for _, tile in kernel_values(block.X, self.kernel, self.rows):
-            parts.append(tile @ root.astype(tile.dtype, copy=False))
-        return Block(np.concatenate(parts), block.y, block.weight)
+        values = values_of(block.X, self.kernel)
+        Z = np.empty((values.n, len(self.root)), values.dtype)
+        root = self.root.astype(values.dtype, copy=False)
+        fill_features(values, values.given(self.rows), root, Z)
+        return Block(Z, block.y, block.weight)
 
 
 def features(block: Block, of: Features) -> Block:
@@ -47,16 +49,16 @@ def features(block: Block, of: Features) -> Block:
     return of(block)
 
 
-def kernel_values(X: Any, kernel: Kernel, rows: Any) -> list[tuple[int, np.ndarray]]:
-    """Kernel values of the rows of a block and others, by tiles of rows."""
+def model_scores(X: Any, kernel: Kernel, rows: Any, beta: np.ndarray) -> np.ndarray:
+    """Scores of expansions at rows: (n, m)."""
     values = values_of(X, kernel)
-    tiles: list[tuple[int, np.ndarray]] = []
+    scores = np.empty((values.n, beta.shape[1]))
 
-    def keep(start: int, tile: np.ndarray) -> None:
-        tiles.append((start, tile.copy()))
+    def put(start: int, tile: np.ndarray) -> None:
+        scores[start : start + len(tile)] = tile @ beta
 
-    values.each_tile(np.arange(values.n), values.given(rows), keep, lambda: False)
-    return sorted(tiles, key=lambda pair: pair[0])
+    values.each_tile(np.arange(values.n), values.given(rows), put, lambda: False)
+    return scores
 
 
 # ---- kernel -----------------------------------------------------------------------------------
@@ -65,7 +67,7 @@ def kernel_values(X: Any, kernel: Kernel, rows: Any) -> list[tuple[int, np.ndarr
 def kernel_of(model: Any, reducer: Reducer, features: int) -> Kernel:
     """Build the kernel of an estimator's parameters; gamma from all rows."""
     if isinstance(model.kernel, str) and model.kernel == "precomputed":
-        raise ValueError("kernel='precomputed' is a matrix: on a cluster name a kernel of rows.")
+        raise ValueError("kernel='precomputed' is a matrix: for blocks of rows name a kernel.")
     gamma = model.gamma
     if isinstance(gamma, str) and gamma == "scale" and model.kernel != "chi2":
         total, first = reducer.sum(entries)
@@ -73,12 +75,12 @@ def kernel_of(model: Any, reducer: Reducer, features: int) -> Kernel:
         variance = reducer.sum(entry_squares, mean) / (total * features)
         gamma = 1.0 / (features * variance) if variance > 0.0 else 1.0
     elif isinstance(gamma, str) and gamma == "scale":
-        raise ValueError("gamma='scale' of kernel='chi2' is not found on a cluster: give a number.")
+        raise ValueError("gamma='scale' of kernel='chi2' is not found by blocks: give a number.")
     row = np.zeros((1, features))
     if isinstance(model.kernel, Kernel) and model.kernel.resolved(row, None, None) != model.kernel:
         raise ValueError(
             f"kernel={model.kernel!r} depends on the columns of a table, or learns from the data: "
-            "on a cluster use one whose parameters are numbers."
+            "for blocks of rows use one whose parameters are numbers."
         )
     return make_kernel(model.kernel, gamma=gamma, degree=model.degree, coef0=model.coef0, X=row)
 
@@ -147,12 +149,12 @@ def take(block: Block, index: np.ndarray) -> Rows:
 
 def basis_of(
     model: Any,
-    reducer: DaskReducer,
+    reducer: Engine,
     kernel: Kernel,
     rng: np.random.Generator,
     is_over: Callable[[], bool],
 ) -> Basis:
-    """Choose landmarks: from a sample of all rows, which comes to the client, or as given."""
+    """Choose landmarks: from a sample of all rows, which comes to this process, or as given."""
     number = reducer.sum(counts, each=list(range(reducer.n_blocks))).values
     sizes = np.zeros((reducer.n_blocks, 2), np.intp)
     sizes[number[:, 0]] = number[:, 1:]
@@ -163,7 +165,7 @@ def basis_of(
         return Basis(kernel, gram.points.values, np.full(gram.rank, -1), gram)
     if kind == "indices":
         raise ValueError(
-            "landmarks as indices are for one machine: on a cluster give them as rows, or choose "
+            "landmarks as indices are for arrays: for blocks of rows give them as rows, or choose "
             "'rpcholesky' or 'uniform'."
         )
     rank = min(checked_rank(model.rank), total)

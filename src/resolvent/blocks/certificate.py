@@ -1,15 +1,16 @@
-"""The certificate of the original problem on a cluster, for models of landmarks.
+"""The certificate of the original problem by sums over blocks, for models of landmarks.
 
 See :mod:`resolvent.approximation.certificate`. The scores of a model, K_nS beta, are computed where
 the rows are, and stay there. Coefficients are those of a point (beta, b, sigma), c_i =
 -J_sigma(sigma (s_i + b)); where there is an offset, those of two offsets between which the sum of
 c changes its sign are combined to sum to zero. They are in the domain of the dual, and c'Kc is
-summed over pairs of groups of support vectors, none of which comes to the client.
+summed over pairs of groups of support vectors, none of which is kept.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,17 +19,18 @@ from resolvent._clock import Clock
 from resolvent._numeric import EPS
 from resolvent._threads import one_blas_thread
 from resolvent.approximation import OriginalCertificate
-from resolvent.blocks import Block
+from resolvent.approximation.forms import DELTA, is_affordable
+from resolvent.blocks.block import Block
+from resolvent.blocks.engine import Engine
+from resolvent.blocks.landmarks import Basis, model_scores
 from resolvent.blocks.reduce import OutOfTimeError
+from resolvent.blocks.sampled import sampled_squares
 from resolvent.blocks.sums import Task
-from resolvent.dask._engine import DaskReducer
-from resolvent.dask._landmarks import Basis, kernel_values
-from resolvent.dask._tasks import Group
 from resolvent.grams.values import values_of
 from resolvent.kernels import Kernel
 from resolvent.problem import sums
 
-__all__ = ["Models", "certify"]
+__all__ = ["How", "Models", "certify"]
 
 MULTIPLES = np.linspace(0.0, 1.0, 101)  # t of dual points t c that are tried
 TRIALS = 64  # offsets that are tried in a pass
@@ -59,20 +61,41 @@ class Models(NamedTuple):
     squares: np.ndarray
 
 
+class How(NamedTuple):
+    """How to certify: see :func:`resolvent.certify_original`.
+
+    Attributes
+    ----------
+    clock : Clock
+        Against the time limit.
+    certificate : {"auto", "exact", "sampled"}
+        The way.
+    rng : Generator, optional
+        For the sample.
+    notify : callable
+        Called now and then with the share of pairs that is done, or -1.
+    """
+
+    clock: Clock
+    certificate: str = "auto"
+    rng: np.random.Generator | None = None
+    notify: Callable[[float], None] = lambda share: None
+
+
 def certify(
-    reducer: DaskReducer,
+    reducer: Engine,
     basis: Basis,
     models: Models,
     fit_intercept: bool,
     optimization: np.ndarray,
-    clock: Clock,
-    held: list[DaskReducer],
+    how: How,
+    held: list[Any],
 ) -> OriginalCertificate:
     """Certify models by passes over the blocks, and one over pairs of groups of them.
 
     Parameters
     ----------
-    reducer : DaskReducer
+    reducer : Engine
         The rows, with targets and weights.
     basis : Basis
         Kernel and landmarks.
@@ -82,24 +105,24 @@ def certify(
         Whether there are offsets.
     optimization : ndarray of shape (m,)
         Gaps of the low-rank problems.
-    clock : Clock
-        Against the time limit.
-    held : list of DaskReducer
+    how : How
+        The way to certify, and the time for it.
+    held : list of Engine
         What is to be released.
     """
-    kernel, rows = basis.kernel, basis.rows
-    scored = reducer.transformed(scores, kernel, rows, models)
+    scored = reducer.transformed(scores, basis.kernel, basis.rows, models)
     held.append(scored)
     losses = [task.loss for task, _ in models.tasks]
     low, high, theta = _balance(scored, models, losses) if fit_intercept else _as_they_are(models)
     point = losses, models.sigma, low, high, theta
-    supported = scored.transformed(support, point)
-    held.append(supported)
-    primal, size, conjugates = scored.sum(bounds, losses, models.intercept, point)
-    noise = (0.5 * EPS + 1.0 * np.finfo(values_of(rows, kernel).dtype).eps) * supported.sum(
-        diagonal, kernel
-    )
-    square, method, interrupted = _square(supported, kernel, len(losses), clock)
+    primal, size, conjugates, *counts = scored.sum(bounds, losses, models.intercept, point)
+    square, noise, method, interrupted = np.zeros(len(losses)), 0.0, "exact", False
+    if counts[1]:
+        supported = scored.transformed(support, point)
+        held.append(supported)
+        eps = np.finfo(values_of(basis.rows, basis.kernel).dtype).eps
+        noise = (0.5 * EPS + eps) * supported.sum(diagonal, basis.kernel)
+        square, method, interrupted = _square(supported, basis, models, counts, how, held)
     primal = primal + 0.5 * models.squares
     floor = 64 * EPS * size + noise
     with np.errstate(over="ignore", invalid="ignore"):
@@ -109,13 +132,48 @@ def certify(
     gap = primal - dual
     optimization = np.minimum(np.maximum(optimization, floor), gap)
     return OriginalCertificate(
-        primal, dual, gap, optimization, gap - optimization, method, 1.0, interrupted
+        primal,
+        dual,
+        gap,
+        optimization,
+        gap - optimization,
+        method,
+        1.0 - DELTA if method == "sampled" else 1.0,
+        interrupted,
     )
+
+
+def _square(
+    supported: Engine,
+    basis: Basis,
+    models: Models,
+    counts: list[int],
+    how: How,
+    held: list[Any],
+) -> tuple[np.ndarray, str, bool]:
+    """Bound c'Kc of each column: how, and whether Ctrl-C ended it.
+
+    Where the time is over, or at Ctrl-C, pairs that are missing are bounded by their sizes.
+    """
+    (n, count), m = counts, len(models.sigma)
+    certificate, cost = how.certificate, values_of(basis.rows, basis.kernel).cost
+    if certificate == "auto":
+        affordable = is_affordable(count, n, cost, m, basis.gram.rank)
+        certificate = "exact" if affordable else "sampled"
+    if certificate == "exact":
+        return _of_pairs(supported, basis.kernel, m, how)
+    rng = np.random.default_rng(0) if how.rng is None else how.rng
+    try:
+        return sampled_squares(supported, basis, rng, how.clock.is_over, held), "sampled", False
+    except (OutOfTimeError, KeyboardInterrupt) as error:
+        interrupted = isinstance(error, KeyboardInterrupt)
+    each = supported.sum(sizes, basis.kernel, each=list(range(supported.n_blocks)))
+    return each.values.sum(axis=0) ** 2, "incomplete", interrupted
 
 
 def scores(block: Block, kernel: Kernel, rows: Any, models: Models) -> Block:
     """Compute the scores of models; targets, weights and scores are in the place of targets."""
-    s = np.concatenate([tile @ models.beta for _, tile in kernel_values(block.X, kernel, rows)])
+    s = model_scores(block.X, kernel, rows, models.beta)
     columns = [task.targets(block, j) for task, j in models.tasks]
     y, C = (np.stack([column[k] for column in columns], axis=1) for k in (0, 1))
     return Block(block.X, np.stack([y, C, s], axis=2))
@@ -147,7 +205,7 @@ def totals(block: Block, losses: list[Any], sigma: np.ndarray, trial: np.ndarray
 
 
 def _balance(
-    scored: DaskReducer, models: Models, losses: list[Any]
+    scored: Engine, models: Models, losses: list[Any]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Offsets on either side of where coefficients sum to zero, and how to combine them.
 
@@ -200,8 +258,11 @@ def support(block: Block, point: Point) -> Block:
 
 def bounds(
     block: Block, losses: list[Any], intercept: np.ndarray, point: Point
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Losses, their size, and conjugates at all multiples of the dual points, by column."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, int]:
+    """Losses, their size, and conjugates at all multiples of the dual points, by column.
+
+    And the number of rows, and of those with a coefficient that is not zero.
+    """
     c, m = _dual_point(block, point), len(losses)
     primal, size, conjugates = np.empty(m), np.empty(m), np.empty((m, len(MULTIPLES)))
     for j, loss in enumerate(losses):
@@ -210,7 +271,7 @@ def bounds(
         primal[j], _, _, size[j] = sums.fenchel(loss, y, C, none, s, float(intercept[j]))
         for i, t in enumerate(MULTIPLES.tolist()):
             conjugates[j, i] = sums.fenchel(loss, y, C, t * c[:, j], none, 0.0)[1]
-    return primal, size, conjugates
+    return primal, size, conjugates, len(block), int(np.count_nonzero(c.any(axis=1)))
 
 
 def diagonal(block: Block, kernel: Kernel) -> np.ndarray:
@@ -221,13 +282,13 @@ def diagonal(block: Block, kernel: Kernel) -> np.ndarray:
 # ---- pairs of groups ---------------------------------------------------------------------------
 
 
-def pair(a: Group, b: Group, same: bool, kernel: Kernel) -> np.ndarray:
+def pair(a: Sequence[Block], b: Sequence[Block], same: bool, kernel: Kernel) -> np.ndarray:
     """c_a'K c_b of all pairs of blocks of two groups: (blocks of a, blocks of b, m)."""
-    m = max(block.y.shape[1] for block in a.blocks)
-    result = np.zeros((a.n_blocks, b.n_blocks, m))
+    m = max(block.y.shape[1] for block in a)
+    result = np.zeros((len(a), len(b), m))
     with one_blas_thread():
-        for i, first in enumerate(a.blocks):
-            for j, second in enumerate(b.blocks):
+        for i, first in enumerate(a):
+            for j, second in enumerate(b):
                 if len(first) and len(second) and (not same or i <= j):
                     twice = 1.0 if same and i == j else 2.0
                     result[i, j] = twice * _form(first, second, kernel, same and i == j)
@@ -269,21 +330,26 @@ def sizes(block: Block, kernel: Kernel, number: int) -> Sizes:
     return Sizes(np.array([number]), found[None])
 
 
-def _square(
-    supported: DaskReducer, kernel: Kernel, m: int, clock: Clock
-) -> tuple[np.ndarray, str, bool]:
+def _of_pairs(supported: Engine, kernel: Kernel, m: int, how: How) -> tuple[np.ndarray, str, bool]:
     """Bound c'Kc of each column, and how: a task for each pair of groups.
 
     The values of pairs of blocks are added without rounding, so that the sum does not depend on
     their groups. Where the time is over, or at Ctrl-C, pairs that are missing are bounded by their
     sizes.
     """
-    count = len(supported.groups)
+    count = supported.n_groups
     pairs = [(a, b) for a in range(count) for b in range(a, count)]
     found: list[Any] = [None] * len(pairs)
-    method, interrupted = "exact", False
+    method, interrupted, asked = "exact", False, 0
+
+    def is_over() -> bool:
+        nonlocal asked
+        asked += 1
+        how.notify(min(asked / len(pairs), 1.0) if asked % 16 == 0 else -1.0)
+        return how.clock.is_over()
+
     try:
-        supported.on_pairs(pair, pairs, found, kernel, is_over=clock.is_over)
+        supported.on_pairs(pair, pairs, found, kernel, is_over=is_over)
     except (OutOfTimeError, KeyboardInterrupt) as error:
         method, interrupted = "incomplete", isinstance(error, KeyboardInterrupt)
         each = supported.sum(sizes, kernel, each=list(range(supported.n_blocks)))

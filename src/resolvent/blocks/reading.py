@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from resolvent.blocks import Block, Reducer
+from resolvent.blocks.block import Block
+from resolvent.blocks.reduce import Reducer
 from resolvent.losses import Envelope
 from resolvent.losses.units import NORMAL_QUARTILES, ROUNDING, has_link, has_unit
 

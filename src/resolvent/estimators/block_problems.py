@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from resolvent.blocks.engine import Engine
+from resolvent.blocks.reading import Shape, classes_of, reweighted, units_of
 from resolvent.blocks.sums import Task
-from resolvent.dask._engine import DaskReducer
-from resolvent.dask._reading import Shape, classes_of, reweighted, units_of
 from resolvent.estimators.base import checked_C
 from resolvent.estimators.classes import class_factors
 from resolvent.losses.units import in_units
@@ -24,7 +24,7 @@ class Asked(NamedTuple):
     column: int | None = None
 
 
-def class_problems(model: Any, held: list[DaskReducer]) -> list[Asked]:
+def class_problems(model: Any, held: list[Engine]) -> list[Asked]:
     """Set `classes_`, multiply weights by the factors of the classes, and give their problem."""
     found = classes_of(held[-1])
     model.classes_ = found.labels
@@ -42,7 +42,7 @@ def class_problems(model: Any, held: list[DaskReducer]) -> list[Asked]:
     return [Asked(Task(loss, checked_C(model.C), tuple(found.labels.tolist())))]
 
 
-def target_problems(model: Any, held: list[DaskReducer], shape: Shape) -> list[Asked]:
+def target_problems(model: Any, held: list[Engine], shape: Shape) -> list[Asked]:
     """Set `target_unit_`; a problem of all columns where their units are the same, else of each."""
     m, C = max(shape.targets, 1), checked_C(model.C)
     model._vector = shape.targets == 0
