@@ -32,11 +32,11 @@ OTHERS = {
     "startup": lambda path, _: startup.write(path),
     "kernel_rows": lambda path, _: kernel_rows.write(path),
     "small": lambda path, _: small.write(path),
-    "scale": scale.write,
-    "certificate": certificate.write,
-    "nu": lambda path, _: nu.write(path),
-    "dask": dask.write,
-    "cluster_model": cluster_model.write,
+    "scale": lambda path, options: scale.write(path, options.rows),
+    "certificate": lambda path, options: certificate.write(path, options.rows),
+    "nu": nu.write,
+    "dask": lambda path, options: dask.write(path, options.rows),
+    "cluster_model": lambda path, options: cluster_model.write(path, options.rows),
 }  # tables of other kinds
 LADDER = 1e-2, 1e-3, 1e-4, 1e-5, 1e-6  # our tolerances, until the objective is a peer's
 CURVE = 1e-1, 1e-2, 1e-4  # the peers' tolerances for the pictures, beside their default
@@ -147,7 +147,7 @@ def main(arguments=None):
         for name in options.tables or [name for name in names if name not in SLOW]:
             print(f"## {name}")
             if name in OTHERS:
-                OTHERS[name](options.results / f"{name}.md", options.rows)
+                OTHERS[name](options.results / f"{name}.md", options)
                 continue
             table = TABLES[name]
             if options.rows:

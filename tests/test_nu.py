@@ -102,6 +102,15 @@ def test_regressor_agrees(kernel, nu, weight):
     assert isinstance(a.n_iter_, int)
 
 
+def test_masses_that_are_right_ask_for_more_exact_solutions():
+    rng = np.random.default_rng(5)  # of these the gap is small long before conditions are met
+    data = 2.0 * rng.normal(size=(800, 6))
+    target = np.sin(data[:, 0]) + data[:, 1] * data[:, 2] / 4 + 0.3 * rng.normal(size=800)
+    model = NuSVR().fit(data, target)
+    assert model.status_ == Status.CONVERGED
+    assert len(model.history_) <= 18
+
+
 def test_regressor_certificate():
     w, nu, C = weights(len(BODY)), 0.4, 3.0
     model = NuSVR(nu=nu, C=C, tol=1e-6, gamma=0.1).fit(BODY, DISEASE, w)

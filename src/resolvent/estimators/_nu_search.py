@@ -17,6 +17,10 @@ INNER = 0.1  # of the tolerance: how exact the solutions for given sizes are
 WIDEN = 4.0  # first factor between sizes until there is a bracket
 COLLAPSED = 1e-9  # relative width of a bracket in which solutions differ by their errors alone
 NEAR = 1e-4  # relative width of the bracket that is looked for with more exact solutions
+RIGHT = 1e-4  # relative miss of a mass that is nearly right,
+PATIENCE = 3  # and solutions with it, and a small gap that does not halve: they are too rough
+ROUGH = 1e-3  # how exact solutions far from the right mass are at least,
+OF_MISS = 1e-2  # and how exact in units of the square of what the mass is off by
 STOPS = (Status.CALLBACK, Status.MAX_ITER, Status.TIME_LIMIT, Status.INTERRUPTED)
 SMALLEST = 1e-3  # of the first tube: smaller ones are tried as none
 
@@ -56,6 +60,8 @@ class Search:
         self.clock, self.n_iter = Clock(), 0
         self.worst = Status.CONVERGED  # of the solutions for given sizes
         self.history: list[Record] = []
+        self.miss = 1.0  # of the mass, by the last trial
+        self.rough = True  # whether solutions far from the right mass may be less exact
         self._open()
         self.best = problem.certificate(self.few)
 
@@ -74,14 +80,14 @@ class Search:
             if status is not None or self.worst == Status.NOT_PSD:
                 break
             # Solutions were not exact enough to tell their masses apart: once more from here.
-            size = self.best.trial.size
+            size, self.rough = self.best.trial.size, False
             self._open()
             status = self._search([size * (1.0 - NEAR), size * (1.0 + NEAR)], inner)
         self.conclude(Status.PRECISION_LIMIT if status is None else status)
 
     def _search(self, sizes: list[float], inner: float) -> Status | None:
         """Try the sizes, then those that close the bracket; None where that is not enough."""
-        problem, factor = self.problem, WIDEN
+        problem, factor, least, idle = self.problem, WIDEN, np.inf, 0
         first = size = sizes.pop()
         start: Array | None = self.best.trial.coef
         while True:
@@ -97,7 +103,11 @@ class Search:
                 if problem.sign < 0 and size < SMALLEST * first:
                     size = 0.0
             else:
-                if abs(self.many.size - self.few.size) <= COLLAPSED * self.many.size:
+                nearly = abs(self.miss) <= RIGHT and self._is_close()
+                idle = idle + 1 if nearly and self.best.gap >= 0.5 * least else 0
+                least = min(least, self.best.gap)
+                collapsed = abs(self.many.size - self.few.size) <= COLLAPSED * self.many.size
+                if collapsed or idle == PATIENCE:
                     return None
                 between = mean(self.few, self.many, self.lack / (self.lack + self.excess))
                 size, start = between.size, between.coef
@@ -112,6 +122,8 @@ class Search:
         left = None if self.max_iter is None else self.max_iter - self.n_iter
         value = self.best.trial.value
         share = min(1.0, abs(self.best.primal) / value) if value > 0.0 else 1.0
+        if self.rough and size != 0.0:  # where there is a tube its size may be far off still
+            inner = max(inner, min(ROUGH, OF_MISS * self.miss**2))
         options = {"tol": inner * share, "max_iter": left, "on_interrupt": "return", "warn": False}
         trial, s = self.problem.solve(size, start, **(self.settings | options))
         self.n_iter += int(s.n_iter)
@@ -141,7 +153,7 @@ class Search:
             self.few, self.lack, self.excess = trial, -off, self.excess * damping
         else:
             self.many, self.excess, self.lack = trial, off, self.lack * damping
-        self.last = off
+        self.last, self.miss = off, off / self.problem.target
 
     def _record(self, s: Solution) -> bool:
         """Add a line to the history and report it; return whether to stop."""
@@ -152,11 +164,13 @@ class Search:
         self.history.append(Record(self.n_iter, self.clock.seconds, *line))
         return self.report(self.history[-1])
 
-    def _is_good(self) -> bool:
+    def _is_close(self) -> bool:
         best = self.best
         close = within(best.gap, best.primal, best.dual, self.tol)
-        close = close or best.gap <= 2.0 * best.rounding < np.inf
-        return bool(close) and self.problem.violation(best.trial) <= self.violation
+        return bool(close or best.gap <= 2.0 * best.rounding < np.inf)
+
+    def _is_good(self) -> bool:
+        return self._is_close() and self.problem.violation(self.best.trial) <= self.violation
 
     def conclude(self, status: Status) -> None:
         """Set the solution: the best trial with its certificate."""
