@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks import (
+    blocks,
     certificate,
     cluster_model,
     compare,
@@ -34,6 +35,7 @@ OTHERS = {
     "small": lambda path, _: small.write(path),
     "scale": lambda path, options: scale.write(path, options.rows),
     "certificate": lambda path, options: certificate.write(path, options.rows),
+    "blocks": lambda path, options: blocks.write(path, options.rows),
     "nu": nu.write,
     "dask": lambda path, options: dask.write(path, options.rows),
     "cluster_model": lambda path, options: cluster_model.write(path, options.rows),

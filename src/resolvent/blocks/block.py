@@ -108,7 +108,7 @@ class Transformed(Source):
 
     def __init__(self, source: Source, transform: Transform) -> None:
         self.source, self.transform = source, transform
-        self.n_blocks = source.n_blocks
+        self.n_blocks, self.memory_limit = source.n_blocks, source.memory_limit
 
     def load(self, i: int) -> Block:
         """Load block i and transform it."""

@@ -12,7 +12,7 @@ from resolvent.blocks.block import Block, Source
 from resolvent.blocks.sources import rows_per_block
 from resolvent.tabular.errors import DataFileError
 
-__all__ = ["ParquetSource", "column_types"]
+__all__ = ["ParquetSource", "column_types", "size_in_memory"]
 
 
 class Part(NamedTuple):
@@ -119,6 +119,12 @@ def column_types(path: str | Path) -> dict[str, np.dtype[Any]]:
     """Names of the columns of a file, and the types of their values."""
     schema = _opened(str(path)).schema_arrow
     return {field.name: _dtype(field.type) for field in schema}
+
+
+def size_in_memory(path: str | Path) -> int:
+    """Bytes of all values of a file as numbers in double precision."""
+    metadata = _opened(str(path)).metadata
+    return 8 * int(metadata.num_rows) * int(metadata.num_columns)
 
 
 def _check_columns(path: str, schema: Any, names: Sequence[str], labels: str | None) -> None:

@@ -6,6 +6,7 @@ import csv
 import io
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import typer
 
 from resolvent.cli import models
+from resolvent.cli.by_blocks import is_by_blocks
 from resolvent.cli.commands import iterations_text, limited, scores_text
 from resolvent.cli.intervals import check_interval, interval_columns, is_calibrated
 from resolvent.cli.output import Output
@@ -51,34 +53,51 @@ def run_predict(
             param_hint="--probabilities",
         )
     check_interval(estimator, interval)
-    X, _, offset = models.read_for(fitted, data, format=format, note=output.note)
-    estimator = models.at_offset(fitted, offset).estimator
-    with limited(threads):
-        columns: dict[str, np.ndarray] = {}
-        predicted = estimator.predict(X)
-        if predicted.ndim == 1:
-            columns["prediction"] = predicted
-        else:
-            names = getattr(estimator, "quantile", range(1, predicted.shape[1] + 1))
-            columns = {f"prediction {x:g}": p for x, p in zip(names, predicted.T, strict=True)}
-        if probabilities:
-            p = estimator.predict_proba(X)
-            columns |= {f"p({label})": p[:, k] for k, label in enumerate(estimator.classes_)}
-        if interval is not None:
-            columns |= interval_columns(estimator, X, interval)
-    text = _as_text(columns)
-    if out is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+    if is_by_blocks(data, format):
+        parts = models.read_parts_for(fitted, data, output.note)
     else:
-        write_atomically(out, text.encode())
+        X, _, offset = models.read_for(fitted, data, format=format, note=output.note)
+        parts = iter([(X, offset)])
+
+    def text() -> Iterator[bytes]:
+        """Lines of each part; the first has the header."""
+        for k, (X, offset) in enumerate(parts):
+            here = models.at_offset(fitted, offset).estimator
+            yield _as_text(_columns_of(here, X, probabilities, interval), header=not k).encode()
+
+    with limited(threads):
+        if out is not None:
+            write_atomically(out, text())
+            return
+        for lines in text():
+            sys.stdout.write(lines.decode())
+        sys.stdout.flush()
 
 
-def _as_text(columns: dict[str, np.ndarray]) -> str:
-    """One line a row; with a header if there are several columns, as in CSV."""
+def _columns_of(
+    estimator: Any, X: Any, probabilities: bool, interval: float | None
+) -> dict[str, np.ndarray]:
+    """Predictions, and what was asked for beside them, by their names."""
+    columns: dict[str, np.ndarray] = {}
+    predicted = estimator.predict(X)
+    if predicted.ndim == 1:
+        columns["prediction"] = predicted
+    else:
+        names = getattr(estimator, "quantile", range(1, predicted.shape[1] + 1))
+        columns = {f"prediction {x:g}": p for x, p in zip(names, predicted.T, strict=True)}
+    if probabilities:
+        p = estimator.predict_proba(X)
+        columns |= {f"p({label})": p[:, k] for k, label in enumerate(estimator.classes_)}
+    if interval is not None:
+        columns |= interval_columns(estimator, X, interval)
+    return columns
+
+
+def _as_text(columns: dict[str, np.ndarray], header: bool) -> str:
+    """One line a row; with a header, if that is asked for, where there are several columns."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    if len(columns) > 1:
+    if header and len(columns) > 1:
         writer.writerow(columns)
     writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
     return buffer.getvalue()

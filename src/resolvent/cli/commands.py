@@ -68,6 +68,10 @@ def run_fit(output: Output, data: str, model: Path | None, **options: Any) -> No
 
         run_fit_on_cluster(output, data, path, options)
         return
+    from resolvent.cli import by_blocks
+
+    if by_blocks.is_by_blocks(data, options["format"]):
+        return by_blocks.run_fit_by_blocks(output, data, path, options)
     training, loss, quantiles = prepare(output, data, path, options)
     estimator = models.make_estimator(training, loss, quantiles, options)
     output.say(f"{introduction(training, estimator, options)}, C = {options['C']:g}")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import typer
 
+from resolvent.blocks.sources import paths_of
 from resolvent.cli.parsing import parse_class_weight
+from resolvent.io.binary import parquet_parts
 from resolvent.io.errors import DataFileError, ModelFileError
 from resolvent.io.libsvm import looks_like_libsvm, read_libsvm
 from resolvent.io.model_file import load
@@ -27,6 +30,7 @@ __all__ = [
     "make_search",
     "open_model",
     "read_for",
+    "read_parts_for",
     "read_training",
 ]
 
@@ -211,30 +215,49 @@ def read_for(
     model: TabularModel, path: str, *, format: str, target: str | None = None, note: Any = None
 ) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
     """Rows, as the model takes them, target and offset (None if there is none) of new data."""
-    features = model.features
     target = target or model.target
-    words, numbers = set(features.words), set(features.numbers)
-    classes = getattr(model.estimator, "classes_", None)
-    if target is not None and classes is not None and classes.dtype.kind in "UO":
-        words.add(target)
-    if model.offset is not None:
-        numbers.add(model.offset.name)
-    used = {*words, *numbers, target}
+    words, numbers, used = _names_for(model, target)
     raw = read(
         path,
         format,
         words=words,
         numbers=numbers,
-        base=features.base,
+        base=model.features.base,
         wanted=lambda name: name in used,
     )
-    X = features(raw, note)
-    offset = None if model.offset is None else model.offset.read(raw, note)
+    X, offset = _rows_for(model, raw, note)
     if isinstance(raw, Table) and target not in raw.columns:
         return X, None, offset
     if isinstance(raw, Matrix) and raw.y is None and target not in raw.arrays:
         return X, None, offset
     return X, _words(*_with_raw(target_of(raw, target), raw)), offset
+
+
+def read_parts_for(
+    model: TabularModel, data: str, note: Any = None
+) -> Iterator[tuple[Any, np.ndarray | None]]:
+    """Rows and offset of new data in Parquet files, row group by row group."""
+    words, _, used = _names_for(model, None)
+    for path in paths_of(data):
+        for table in parquet_parts(str(path), words, lambda name: name in used):
+            yield _rows_for(model, table, note)
+
+
+def _names_for(model: TabularModel, target: str | None) -> tuple[set[str], set[str], set[Any]]:
+    """Names of the columns that are words, that are numbers, and of all that are read."""
+    words, numbers = set(model.features.words), set(model.features.numbers)
+    classes = getattr(model.estimator, "classes_", None)
+    if target is not None and classes is not None and classes.dtype.kind in "UO":
+        words.add(target)
+    if model.offset is not None:
+        numbers.add(model.offset.name)
+    return words, numbers, {*words, *numbers, target}
+
+
+def _rows_for(model: TabularModel, raw: Matrix | Table, note: Any) -> tuple[Any, np.ndarray | None]:
+    """Rows, as the model takes them, and their offset."""
+    offset = None if model.offset is None else model.offset.read(raw, note)
+    return model.features(raw, note), offset
 
 
 def at_offset(model: TabularModel, offset: np.ndarray | None) -> TabularModel:

@@ -63,7 +63,10 @@ def option(panel: str, *names: str, **settings: Any) -> Any:
 
 
 DataFile = Annotated[
-    str, typer.Argument(help="Data: svmlight, CSV, TSV, Parquet, NPZ; - is stdin.")
+    str,
+    typer.Argument(
+        help="Data: svmlight, CSV, TSV, Parquet (a folder or '*.parquet' too), NPZ; - is stdin."
+    ),
 ]
 ModelFile = Annotated[Path, typer.Argument(help="Model: a file of resolvent or of LIBSVM.")]
 FormatOption = Annotated[
@@ -146,8 +149,8 @@ RankOption = Annotated[
     option(
         MACHINE,
         "--rank",
-        help="Landmarks of a low-rank fit: a number, auto or exact; default: exact, with --dask "
-        "1000.",
+        help="Landmarks of a low-rank fit: a number, auto or exact; default: exact; 1000 "
+        "with --dask, or for data that are read by blocks.",
         show_default=False,
     ),
 ]

@@ -7,6 +7,7 @@ import os
 import stat
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ __all__ = ["write_atomically"]
 WAITS = (0.01, 0.03, 0.1, 0.3, 1.0)  # seconds
 
 
-def write_atomically(path: Any, content: bytes) -> None:
+def write_atomically(path: Any, content: bytes | Iterable[bytes]) -> None:
     """Put `content` in the place of the file `path`; if anything fails nothing has changed.
 
     The content goes into a new file in the same directory, and onto the disk, before it takes the
@@ -25,14 +26,16 @@ def write_atomically(path: Any, content: bytes) -> None:
     ----------
     path : str or Path
         The file, which need not exist. Of a symbolic link the file that it leads to.
-    content : bytes
-        What it is to hold.
+    content : bytes or iterable of bytes
+        What it is to hold, at once or in parts.
     """
     target = Path(path)
+    parts = [content] if isinstance(content, bytes) else content
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a directory; give the name of a file.")
     if target.exists() and not target.is_file():
-        target.write_bytes(content)
+        with target.open("wb") as pipe:
+            pipe.writelines(parts)
         return
     target = Path(os.path.realpath(target))
     mode = 0o666 & ~_umask()
@@ -41,7 +44,7 @@ def write_atomically(path: Any, content: bytes) -> None:
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, mode)  # mkstemp's files are for their owner only

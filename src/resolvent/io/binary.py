@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -13,7 +15,7 @@ from resolvent.grams.memory import fits_in_memory
 from resolvent.io.errors import DataFileError
 from resolvent.tabular.raw import Matrix, Table, TextColumn
 
-__all__ = ["read_npz", "read_parquet"]
+__all__ = ["parquet_parts", "read_npz", "read_parquet"]
 
 
 def read_parquet(
@@ -26,6 +28,65 @@ def read_parquet(
 
     Columns that are not `wanted` may be of any type; nothing is known of them but their names.
     """
+    with _parquet(source):
+        file, names = _opened(stream, source)
+        rows = file.metadata.num_rows
+        # One column at a time, so that no more than one is there twice.
+        return _table(lambda name: file.read([name]), rows, names, source, words, wanted)
+
+
+def parquet_parts(
+    path: str, words: Collection[str] = (), wanted: Callable[[str], bool] = lambda name: True
+) -> Iterator[Table]:
+    """Read a table from Parquet, row group by row group; arguments as of `read_parquet`."""
+    with _parquet(path):
+        file, names = _opened(path, path)
+        count = file.num_row_groups
+    for group in range(count):
+        source = f"{path}, row group {group}"
+        with _parquet(source):
+            rows = file.metadata.row_group(group).num_rows
+            if rows:
+                read = partial(_of_group, file, group)
+                table = _table(read, rows, names, source, words, wanted)
+        if rows:
+            yield table
+
+
+def _of_group(file: Any, group: int, name: str) -> Any:
+    return file.read_row_group(group, columns=[name])
+
+
+def _opened(stream: Any, source: str) -> tuple[Any, list[str]]:
+    import pyarrow.parquet
+
+    file = pyarrow.parquet.ParquetFile(stream)
+    names = file.schema_arrow.names
+    if len(set(names)) < len(names) or not names or not file.metadata.num_rows:
+        raise DataFileError("the table has no rows, no columns, or two of one name.", source)
+    return file, names
+
+
+def _table(
+    read: Callable[[str], Any],
+    rows: int,
+    names: list[str],
+    source: str,
+    words: Collection[str],
+    wanted: Callable[[str], bool],
+) -> Table:
+    columns = {
+        name: _parquet_column(read(name)[name], name, source, name in words)
+        if wanted(name)
+        else TextColumn(np.full(rows, -1, dtype=np.int32), [])
+        for name in names
+    }
+    return Table(source, columns)
+
+
+@contextmanager
+def _parquet(source: str) -> Iterator[None]:
+    """Say what is wrong with a file of Parquet, or that it cannot be read here."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -36,23 +97,13 @@ def read_parquet(
             source,
         ) from None
     try:
-        file = pyarrow.parquet.ParquetFile(stream)
-        names, rows = file.schema_arrow.names, file.metadata.num_rows
-        if len(set(names)) < len(names) or not names or not rows:
-            raise DataFileError("the table has no rows, no columns, or two of one name.", source)
-        columns = {  # one at a time, so that no more than one is there twice
-            name: _parquet_column(file.read([name])[name], name, source, name in words)
-            if wanted(name)
-            else TextColumn(np.full(rows, -1, dtype=np.int32), [])
-            for name in names
-        }
+        yield
     except UnicodeDecodeError as error:
         raise DataFileError(
             f"has names of columns that are not text in UTF-8 ({error.reason}).", source
         ) from None
     except (pyarrow.ArrowException, OSError) as error:
         raise DataFileError(f"cannot be read as Parquet: {error}", source) from None
-    return Table(source, columns)
 
 
 def _parquet_column(column: Any, name: str, source: str, words: bool) -> np.ndarray | TextColumn:
