@@ -64,7 +64,7 @@ def nothing(block):
     return 0.0
 
 for workers in map(int, sys.argv[1:]):
-    with LocalCluster(workers, threads_per_worker=1, processes=False,
+    with LocalCluster(n_workers=workers, threads_per_worker=1, processes=False,
                       dashboard_address=":0") as cluster, Client(cluster) as client:
         reducer = groups_of(Course(client, 60.0), parts_of(Rows(2 * workers)))
         seconds = []

@@ -83,7 +83,7 @@ def connected(output: Output, address: str) -> Iterator[Any]:
     with contextlib.ExitStack() as stack:
         if address == "local" or address.startswith("local:"):
             settings: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None}
-            cluster = LocalCluster(_count(address), silence_logs="ERROR", **settings)
+            cluster = LocalCluster(n_workers=_count(address), silence_logs="ERROR", **settings)
             client = Client(stack.enter_context(cluster))
         else:
             try:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +27,27 @@ __all__ = [
     "sum_group",
     "transform",
 ]
+
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
+KEPT_FREE = 1 << 26  # bytes that a worker keeps for the next arrays,
+LARGE_ARRAY = 1 << 23  # and from which on an array is not from those
+
+
+@cache
+def keep_free_memory() -> None:
+    """Let a worker use memory again that it has just given back.
+
+    Dask has workers return all of it to the system at once, with the effect that every array of
+    more than 128 kB is of new pages, which the system fills with zeros: that takes as long as the
+    sums that the arrays are for.
+    """
+    if "MALLOC_TRIM_THRESHOLD_" not in os.environ:
+        return
+    with suppress(OSError, AttributeError):  # where the C library is not glibc
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(M_TRIM_THRESHOLD, KEPT_FREE)
+        mallopt(M_MMAP_THRESHOLD, LARGE_ARRAY)
 
 
 class Call:
@@ -129,6 +154,7 @@ def transform(
     group: Group, call: Call, each: Sequence[Any] | None = None, beside: Any = None
 ) -> Group:
     """Pass the blocks of a group through a function, with arguments as in `sum_group`."""
+    keep_free_memory()
     with one_blas_thread():
         found = [
             apply(call.function, group, i, _arguments(call, each, i, beside))
@@ -146,6 +172,7 @@ def _arguments(call: Call, each: Sequence[Any] | None, i: int, beside: Any) -> t
 
 def on_pair(first: Group, second: Group, call: Call, same: bool) -> Any:
     """Apply a call to two groups, which may be the same."""
+    keep_free_memory()
     return call.function(first.blocks, second.blocks, same, *call.args)
 
 
@@ -156,6 +183,7 @@ def sum_group(
 
     There is one more argument for each block in `each`, and a last one `beside`, if they are given.
     """
+    keep_free_memory()
     if each is None and beside is None:
         return Local(group, workers=1).sum(call.function, *call.args)
     tree = Tree(group.n_blocks)
