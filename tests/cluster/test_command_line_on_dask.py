@@ -36,7 +36,7 @@ def run(tmp_path, monkeypatch, capsys, cluster):
         rows = slice(180 * part, 180 * part + 180)
         table = pa.table({name: values[rows] for name, values in TABLE.items()})
         pq.write_table(table, tmp_path / "houses" / f"{part}.parquet", row_group_size=60)
-        pq.write_table(pa.table(TABLE), tmp_path / "houses.parquet")
+    pq.write_table(pa.table(TABLE), tmp_path / "houses.parquet")
 
     def run(*args, where=cluster.scheduler_address, data="houses/*.parquet"):
         with pytest.raises(SystemExit) as caught:
@@ -86,6 +86,17 @@ def test_the_model_is_that_of_one_machine(run, command):
         np.testing.assert_allclose(a, b, atol=0.05 * b.std())
     else:
         assert (a == b).mean() > 0.98
+
+
+def test_workers_here(run, monkeypatch):
+    class Threads(distributed.LocalCluster):
+        def __init__(self, **settings):
+            super().__init__(**settings | {"processes": False})
+
+    monkeypatch.setattr(distributed, "LocalCluster", Threads)
+    code, out, err = run(*COMMANDS[1], where="local:3")
+    assert code == 0, err
+    assert "on 3 workers" in out
 
 
 def test_programs_are_told_of_the_stages(run):
