@@ -74,11 +74,12 @@ class Lines(logging.Handler):
             self.output.progress(record.getMessage())
             return
         numbers = summary(certificate)
+        left = getattr(record, "left", "")
         if self.output.as_json:
             finite = {k: v if np.isfinite(v) else None for k, v in numbers.items()}
             self.output.event("progress", **finite)
         else:
-            self.output.progress(_text(numbers))
+            self.output.progress(_text(numbers, left))
 
 
 class LiveLine(logging.Handler):
@@ -92,6 +93,7 @@ class LiveLine(logging.Handler):
         self.tol = max(tol, 1e-15)
         self.worst = 0.0
         self.numbers: dict[str, Any] = {}
+        self.left = ""
         self.words = "compiling and computing the kernel"
         self.began = time.monotonic()
         self.live = Live(
@@ -108,7 +110,7 @@ class LiveLine(logging.Handler):
         if certificate is None:
             self.words, self.numbers = record.getMessage(), {}
         else:
-            self.numbers = summary(certificate)
+            self.numbers, self.left = summary(certificate), getattr(record, "left", "")
 
     def line(self) -> Any:
         """Return the line as it is now."""
@@ -118,7 +120,9 @@ class LiveLine(logging.Handler):
         if not self.numbers:
             return Text(f"{self.words} · {seconds:.1f} s", style="dim", no_wrap=True)
         numbers = {**self.numbers, "seconds": seconds, "memory": memory_used()}
-        return Text(f"{self.bar(numbers['relative_gap'])} {_text(numbers)}", no_wrap=True)
+        return Text(
+            f"{self.bar(numbers['relative_gap'])} {_text(numbers, self.left)}", no_wrap=True
+        )
 
     def bar(self, gap: float) -> str:
         """Draw how far the gap has come, on a log scale, from the largest seen to the target."""
@@ -134,11 +138,12 @@ class LiveLine(logging.Handler):
         super().close()
 
 
-def _text(numbers: dict[str, Any]) -> str:
+def _text(numbers: dict[str, Any], left: str) -> str:
     return (
         f"iteration {numbers['iteration']} · objective {numbers['objective']:.6g} · "
         f"gap {numbers['relative_gap']:.1e} · {numbers['support_vectors']} support vectors · "
         f"{numbers['seconds']:.1f} s · {numbers['memory'] / 1e6:.0f} MB"
+        f"{f' · {left}' if left else ''}"
     )
 
 

@@ -32,6 +32,7 @@ from resolvent.kernels.base import read_columns
 from resolvent.losses import as_loss
 from resolvent.problem import Record, Solution
 from resolvent.problem.certificate import relative_gaps
+from resolvent.problem.outlook import Outlook
 
 logger = logging.getLogger("resolvent")
 
@@ -218,9 +219,11 @@ class Machine(CallbackSupportMixin, BaseEstimator):
     ) -> Any:
         """Solve for all columns of `targets`; set the attributes that describe the fit."""
         progress = FitProgress(self)
+        # Records of several problems are one after another, or beside each other.
+        outlook = Outlook(settings.get("tol", 0.0) if targets.shape[1] == 1 else 0.0)
 
         def report(record: Record) -> bool:
-            self._log(record)
+            self._log(record, outlook)
             return progress.report()
 
         watched = getattr(self, "verbose", 0) or progress.context is not None
@@ -275,17 +278,24 @@ class Machine(CallbackSupportMixin, BaseEstimator):
             logger.setLevel(logging.INFO)
         return bool(getattr(self, "verbose", 0))
 
-    def _log(self, record: Record) -> None:
+    def _log(self, record: Record, outlook: Outlook | None = None) -> None:
         if not self._speaks():
             return
+        gap = float(relative_gaps(record.gap, record.primal, record.dual).max())
+        left = ""
+        if outlook is not None:
+            outlook.see(record.seconds, gap)
+            left = outlook.text()
         logger.info(
-            "%s: iteration %d, %.1f s, objective %.6g, relative gap %.2e",
+            "%s: iteration %d, %.1f s, objective %.6g, relative gap %.2e, %d support vectors%s",
             type(self).__name__,
             record.iteration,
             record.seconds,
             np.sum(record.primal),
-            relative_gaps(record.gap, record.primal, record.dual).max(),
-            extra={"certificate": record},  # for handlers that draw instead of print
+            gap,
+            np.max(record.n_support),
+            f", {left}" if left else "",
+            extra={"certificate": record, "left": left},  # for handlers that draw instead of print
         )
 
     def _expand(self, data: Data, kernel: Kernel | None, fit: Fit) -> None:

@@ -7,6 +7,7 @@ know no more of where the blocks are.
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from resolvent.grams.memory import parse_memory
 from resolvent.grams.nystroem import checked_rank
 from resolvent.losses.units import has_link
 from resolvent.problem import Solution, Status
+from resolvent.problem.outlook import Outlook
 
 __all__ = ["LandmarksOnBlocks", "OnBlocks", "WeightsOnBlocks"]
 
@@ -137,7 +139,9 @@ class OnBlocks(Machine):
                     tol=self.tol,
                     time_limit=left if left is None else min(left, clock.left or 0.0),
                     memory_limit=engine.memory_limit,
-                    callback=self._log if getattr(self, "verbose", 0) else unwatched,
+                    callback=partial(self._log, outlook=Outlook(self.tol))
+                    if getattr(self, "verbose", 0)
+                    else unwatched,
                     on_interrupt="return",
                     points=self._points.setdefault(part, {}),
                     **settings,
