@@ -76,6 +76,20 @@ def test_page(name, tmp_path):
     assert ("Confusion matrix" in text) == ("class" in name or name == "linear")
 
 
+def test_pictures_write_numbers_out_and_name_quantiles(tmp_path):
+    X = np.random.default_rng(0).uniform(size=(60, 2))
+    price = 9e5 * X[:, 0] + 5e4
+    estimator = KernelQuantileRegressor((0.1, 0.5, 0.9)).fit(X, price)
+    model = TabularModel(estimator, Features(2, tuple(map(Column, "ab"))), "price")
+    path = tmp_path / "report.html"
+    found = evaluate(model, X, price)
+    write_report(path, model, found, source="houses.csv", training=True, X=X)
+    text = Checker(path.read_text()).text
+    assert "800,000" in text
+    assert "1e6" not in text
+    assert re.search(r"Quantile\s+0\.1\s+0\.5\s+0\.9|0\.1\s+0\.5\s+0\.9\s+Quantile", text)
+
+
 def test_unsolved_is_said(tmp_path):
     with pytest.warns(UserWarning, match="max_iter"):
         model = KernelClassifier(C=1e3, solver="coordinate_descent", max_iter=1).fit(X, SPECIES)

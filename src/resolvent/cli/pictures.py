@@ -18,6 +18,8 @@ __all__ = ["draw_all", "draw_search", "drawing"]
 
 INK = "#010203"  # stands for the page's text colour until the drawing is done
 BLUE, ORANGE, GREY = "#4a8fd0", "#dd8236", "#8a8f98"
+SERIES = BLUE, "#3a9d6e", "#9566c4"  # where there are several of the same
+LONGEST = 1e9  # numbers written out
 MOST_POINTS = 2000
 STYLE: Any = {
     "svg.fonttype": "none",
@@ -52,9 +54,22 @@ def drawing(pictures: list[tuple[str, str]], caption: str) -> Iterator[Any]:
         ax = figure.subplots()
         ax.patch.set_alpha(0)
         yield ax
+        for axes in figure.axes:
+            _write_out(axes.xaxis, 4)
+            _write_out(axes.yaxis, 6)
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     pictures.append((_for_page(buffer.getvalue(), caption), caption))
+
+
+def _write_out(axis: Any, ticks: int) -> None:
+    """Label plain axes as numbers are written elsewhere: 36,740; few of them, as they are long."""
+    from matplotlib.ticker import MaxNLocator, ScalarFormatter
+
+    if isinstance(axis.get_major_formatter(), ScalarFormatter):
+        if np.abs(axis.get_view_interval()).max() >= 1e4:
+            axis.set_major_locator(MaxNLocator(ticks))
+        axis.set_major_formatter(lambda x, _: f"{x:,.12g}" if abs(x) < LONGEST else f"{x:.3g}")
 
 
 def _for_page(svg: str, caption: str) -> str:
@@ -116,13 +131,18 @@ def _gap(pictures: list[tuple[str, str]], estimator: Any) -> None:
 
     caption = "The certificate on the way: how far the objective can be from its optimum."
     with drawing(pictures, caption) as ax:
-        GapDisplay.from_estimator(estimator, against="iterations", ax=ax, color=BLUE)
+        display = GapDisplay.from_estimator(estimator, against="iterations", ax=ax, color=BLUE)
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0e}")  # without mathematics
         if estimator.tol > 0:
             ax.axhline(estimator.tol, color=ORANGE, lw=1, ls="--")
             place = ax.get_yaxis_transform()  # across the axes, up the data
             ax.text(0.01, estimator.tol, "asked for", transform=place, va="top", fontsize=9)
         ax.get_legend().remove()
+        lines, taus = np.atleast_1d(display.line_), getattr(estimator, "quantile", ())
+        if len(lines) > 1 and len(lines) == np.size(taus):  # solved one after the other
+            for k, (line, tau) in enumerate(zip(lines, taus, strict=True)):
+                line.set(color=SERIES[k % len(SERIES)], label=f"{tau:g}")
+            ax.legend(handles=list(lines), title="Quantile")
         ax.grid(alpha=0.25)
 
 
