@@ -200,7 +200,8 @@ def test_what_is_wrong_is_said():
     X, y, weight = problem_of("hinge")
     wide = sparse.random_array((50, 4000), density=0.01, format="csr")
     for message, loss, data, settings in (
-        ("couples several scores", "multinomial", (X, y), {}),
+        ("couples several scores", "crammer_singer", (X, y), {"classes": (-1, 1)}),
+        ("needs classes=", "multinomial", (X, y), {}),
         ("rows 100 to 199: y must be -1 or", "hinge", (X, set_at(y, 150, 3.0)), {}),
         ("all on one side", "logistic", (X, np.ones(600)), {}),
         ("rows 200 to 299: sample_weight", "hinge", (X, y, set_at(weight, 250, -1.0)), {}),

@@ -75,6 +75,14 @@ def test_three_classes_with_weights(client):
     )
 
 
+def test_multinomial_agrees_with_one_machine(client):
+    ours = DaskLinearClassifier("multinomial").fit(split(X), split(THREE), split(WEIGHT))
+    theirs = LinearClassifier("multinomial").fit(X, THREE, WEIGHT)
+    agree(theirs, ours)
+    predicted = ours.predict_proba(split(X)).compute()
+    np.testing.assert_allclose(predicted, theirs.predict_proba(X), atol=1e-2)
+
+
 def test_several_targets_have_their_units(client):
     Y = np.column_stack([SCORE, 30.0 * SCORE + X[:, 1]])
     ours = DaskLinearRegressor("huber").fit(split(X), split(Y))

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from resolvent._numeric import EPS
-from resolvent.blocks.sums import Along, At, LineSums, PointSums, Survey, Task
+from resolvent.blocks.sums import Along, At, LineSums, PointSums, Survey, Task, measure
 from resolvent.grams.linear import product_rounding
 from resolvent.grams.systems import bordered, inverse
 from resolvent.problem import Array, sums
@@ -80,6 +80,8 @@ class Column:
     tol : float
         Relative gap that is good enough.
     """
+
+    measure = staticmethod(measure)
 
     def __init__(self, j: int, task: Task, known: Survey, fit_intercept: bool, tol: float) -> None:
         self.j, self.task, self.known = j, task, known

@@ -11,10 +11,11 @@ import numpy as np
 from resolvent._clock import Clock
 from resolvent._solve import unwatched
 from resolvent.blocks.block import Kept, Source
+from resolvent.blocks.coupled import Together, survey_together
 from resolvent.blocks.engine import KEPT
 from resolvent.blocks.newton import Column
 from resolvent.blocks.reduce import Local, OutOfTimeError, Reducer
-from resolvent.blocks.sums import Along, At, LineSums, PointSums, Survey, Task, measure, survey
+from resolvent.blocks.sums import Along, At, LineSums, PointSums, Survey, Task, survey
 from resolvent.grams.memory import parse_memory
 from resolvent.losses import as_loss
 from resolvent.problem import Record, Solution, Status
@@ -101,13 +102,18 @@ def solve_blocks(
     ([1.0, 0.0], 'CONVERGED')
     """
     clock = Clock(time_limit)
-    task = Task(_of_one_score(loss), float(C), tuple(classes))
+    task = Task(as_loss(loss), float(C), tuple(classes))
+    together = _is_coupled(task)
     run = _Run(task, as_reducer(blocks, memory_limit), clock, max_iter, callback)
-    known = run.reducer.sum(survey, task)
+    known = run.reducer.sum(survey_together if together else survey, task)
     _check(known)
-    run.columns = [Column(j, task, known, fit_intercept, tol) for j in range(len(known.C))]
-    run.points = {} if points is None else points
     d = len(known.squares)
+    if together:
+        run.columns = [Together(task, known, fit_intercept, tol)]
+        d = len(classes) * (d + 1)
+    else:
+        run.columns = [Column(j, task, known, fit_intercept, tol) for j in range(len(known.C))]
+    run.points = {} if points is None else points
     room = SYSTEMS * parse_memory(memory_limit)
     run.at_once = int(room / (8.0 * d * d * (run.reducer.workers + 3)))
     if run.at_once < 1:
@@ -136,15 +142,19 @@ def as_reducer(blocks: Source | Reducer, memory_limit: Any = None) -> Reducer:
     return Local(blocks if isinstance(blocks, Kept) else Kept(blocks, limit))
 
 
-def _of_one_score(loss: Any) -> Any:
-    loss = as_loss(loss)
-    if getattr(loss, "couples", ""):
+def _is_coupled(task: Task) -> bool:
+    """Whether the loss is of all classes at once; refuse what blocks are not solved for."""
+    loss = task.loss
+    if not getattr(loss, "couples", ""):
+        return False
+    if loss.couples != "columns" or not hasattr(loss, "inverse_link"):
         raise ValueError(
-            f"The loss {type(loss).__name__} couples several scores, which blocks of rows are not "
-            "solved for: use a loss of one score (for classes 'logistic', one against the rest), "
-            "or a fit in memory."
+            f"The loss {type(loss).__name__} couples several scores and has kinks, which blocks of "
+            "rows are not solved for: use 'multinomial', a loss of one score, or a fit in memory."
         )
-    return loss
+    if not task.classes:
+        raise ValueError(f"The loss {type(loss).__name__} on blocks of rows needs classes=.")
+    return True
 
 
 def _check(known: Survey) -> None:
@@ -168,7 +178,7 @@ class _Run:
     ) -> None:
         self.task, self.reducer, self.clock = task, reducer, clock
         self.max_iter, self.callback = max_iter, callback
-        self.columns: list[Column] = []
+        self.columns: Sequence[Any] = ()  # of Column, or one Together
         self.points: dict[int, At] = {}
         self.at_once = 1
         self.n_iter = 0
@@ -202,7 +212,11 @@ class _Run:
         for start in range(0, len(names), self.at_once):
             some = names[start : start + self.at_once]
             asks = tuple(ask for j in some for ask in asked[j])
-            sums = iter(self.reducer.sum(measure, self.task, asks, is_over=self.clock.is_over))
+            sums = iter(
+                self.reducer.sum(
+                    self.columns[0].measure, self.task, asks, is_over=self.clock.is_over
+                )
+            )
             for j in some:
                 results[j] = [next(sums) for _ in asked[j]]
         return results
@@ -259,6 +273,8 @@ class _Run:
 
         def public(values: Any) -> Any:
             array = np.array(values)
+            if array.ndim == 3:  # weights of all classes of one problem
+                return array[0].T
             if is_vector:
                 return array[0] if array.ndim == 2 else array[0].item()
             return array.T

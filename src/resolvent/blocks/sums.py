@@ -23,6 +23,7 @@ __all__ = [
     "PointSums",
     "Survey",
     "Task",
+    "check_weight",
     "measure",
     "survey",
 ]
@@ -152,7 +153,7 @@ def survey(block: Block, task: Task) -> Survey:
     if not task.classes and not (y.dtype.kind in "iufb" and np.isfinite(y).all()):
         raise ValueError("y must be finite numbers.")
     if block.weight is not None:
-        _check_weight(task, block)
+        check_weight(task, block)
     columns = [task.targets(block, j) for j in range(task.n_columns(block))]
     rows = []
     for target, C in columns:
@@ -180,7 +181,8 @@ def survey(block: Block, task: Task) -> Survey:
     )
 
 
-def _check_weight(task: Task, block: Block) -> None:
+def check_weight(task: Task, block: Block) -> None:
+    """Refuse weights that are none, or have no meaning for the loss."""
     weight = block.weight
     if len(weight) != len(block) or weight.dtype.kind not in "iufb":
         raise ValueError(f"sample_weight must be {len(block)} numbers, one for each row.")

@@ -211,6 +211,12 @@ class LandmarksOnBlocks(OnBlocks, KernelMachine):
         return Split(source, max(256, rows_per_block(2**62, rank * size, self._memory_for(source))))
 
     def _fit_blocks(self, held: list[Any], shape: Shape, clock: Clock) -> None:
+        if self.certificate != "subspace" and self._couples_columns():
+            raise ValueError(
+                f"loss={self.loss!r} is one of all classes together, whose distance from the exact "
+                "machine is not computed for blocks of rows: certificate='subspace' is that from "
+                "the best model of these landmarks."
+            )
         kernel = kernel_of(self, held[0], shape.features)
         rng = as_generator(self.random_state)
         basis = basis_of(self, held[0], kernel, rng, clock.is_over)
@@ -261,7 +267,7 @@ class LandmarksOnBlocks(OnBlocks, KernelMachine):
         clock: Clock,
     ) -> None:
         """Set the attributes of a fitted model."""
-        unknown = np.full(len(intercept), np.nan)
+        unknown = np.full(sum(np.size(s.gap) for s in solutions), np.nan)
         method, approximation, first = "subspace", unknown, 0
         if bounds is None:
             primal, dual, gap = (
