@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from resolvent._threads import run
 from resolvent.grams.nystroem import NystroemGram
-from resolvent.grams.panels import add_scores
+from resolvent.grams.panels import add_products
 from resolvent.grams.rows import scratch
 from resolvent.grams.values import IsOver, Values
 from resolvent.kernels.rows import split
@@ -89,7 +89,6 @@ def exact_forms(values: Values, coef: Array, is_over: IsOver, notify: Notify) ->
     twice = np.array([1.0 if a == b else 2.0 for a, b in pairs]).reshape(-1, 1)
     forms = np.array([sizes[a] * sizes[b] for a, b in pairs]).reshape(-1, coef.shape[1])
     seen = np.zeros(len(pairs), bool)
-    one = coef.shape[1] == 1
 
     def add(k: int) -> None:
         if is_over():
@@ -99,11 +98,8 @@ def exact_forms(values: Values, coef: Array, is_over: IsOver, notify: Notify) ->
         values.fill(samples[a], samples[b], tile)
         if a == b:
             np.fill_diagonal(tile, values.diagonal[tiles[a]])
-        if one:  # without a copy of the tile in double precision
-            scores = np.zeros((len(tile), 1))
-            add_scores(tile, np.ascontiguousarray(parts[b][:, 0]), scores, 0, 0)
-        else:
-            scores = tile @ parts[b]
+        scores = np.zeros((len(tile), coef.shape[1]))
+        add_products(tile, parts[b], scores, 0)
         forms[k] = np.einsum("ij,ij->j", parts[a], scores)
         seen[k] = True
         notify(seen.mean() if k % 64 == 0 else -1.0)
@@ -170,16 +166,16 @@ def _rows_times(
     values: Values, rows: NDArray[np.intp], coef: Array, is_over: IsOver, notify: Notify
 ) -> Array | None:
     """Rows of K times coefficients; None if the time is over."""
-    result = np.zeros(len(rows))
+    result = np.zeros((len(rows), 1))
 
     def add(start: int, tile: np.ndarray) -> None:
-        result[start : start + len(tile)] += tile @ part
+        add_products(tile, part, result, start)
 
     support = np.flatnonzero(coef)
     for start in range(0, len(support), COLUMNS):
         index = support[start : start + COLUMNS]
-        part = coef[index]
+        part = coef[index, None]
         if not values.each_tile(rows, values.take(index), add, is_over):
             return None
         notify(start / len(support))
-    return result
+    return result[:, 0]

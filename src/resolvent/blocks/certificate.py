@@ -26,6 +26,7 @@ from resolvent.blocks.landmarks import Basis, model_scores
 from resolvent.blocks.reduce import OutOfTimeError
 from resolvent.blocks.sampled import sampled_squares
 from resolvent.blocks.sums import Task
+from resolvent.grams.panels import add_products
 from resolvent.grams.values import values_of
 from resolvent.kernels import Kernel
 from resolvent.problem import sums
@@ -307,7 +308,7 @@ def _form(first: Block, second: Block, kernel: Kernel, same: bool) -> np.ndarray
             if same:
                 inside = np.arange(max(row, start), min(row + len(tile), start + len(c)))
                 tile[inside - row, inside - start] = values.diagonal[inside]
-            products[row : row + len(tile)] += tile @ c
+            add_products(tile, c, products, row)
 
         values.each_tile(every, values.given(second.X[here]), add, lambda: False)
     return np.einsum("ij,ij->j", first.y, products)

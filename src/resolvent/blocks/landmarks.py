@@ -13,6 +13,7 @@ from resolvent.blocks.engine import Engine
 from resolvent.blocks.reduce import Reducer
 from resolvent.grams.landmarks import SUBSAMPLE, choose_landmarks, read_landmarks
 from resolvent.grams.nystroem import NystroemGram, checked_rank, fill_features, nystroem
+from resolvent.grams.panels import add_products
 from resolvent.grams.values import values_of
 from resolvent.kernels import Kernel, make_kernel
 
@@ -52,10 +53,10 @@ def features(block: Block, of: Features) -> Block:
 def model_scores(X: Any, kernel: Kernel, rows: Any, beta: np.ndarray) -> np.ndarray:
     """Scores of expansions at rows: (n, m)."""
     values = values_of(X, kernel)
-    scores = np.empty((values.n, beta.shape[1]))
+    scores = np.zeros((values.n, beta.shape[1]))
 
     def put(start: int, tile: np.ndarray) -> None:
-        scores[start : start + len(tile)] = tile @ beta
+        add_products(tile, beta, scores, start)
 
     values.each_tile(np.arange(values.n), values.given(rows), put, lambda: False)
     return scores

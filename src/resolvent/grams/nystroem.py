@@ -17,6 +17,7 @@ from resolvent._threads import one_blas_thread
 from resolvent.grams.landmarks import choose_landmarks, read_landmarks
 from resolvent.grams.linear import LinearGram
 from resolvent.grams.memory import parse_memory
+from resolvent.grams.panels import add_products
 from resolvent.grams.values import IsOver, Values
 
 __all__ = ["NystroemGram", "fill_features", "nystroem", "on_landmarks"]
@@ -124,7 +125,7 @@ class NystroemGram(LinearGram):
         scores = np.zeros((self.n, beta.shape[1]))
 
         def put(start: int, tile: np.ndarray) -> None:
-            scores[start : start + len(tile)] = tile @ beta
+            add_products(tile, beta, scores, start)
 
         whole = not beta.any() or self.values.each_tile(
             np.arange(self.n), self.points, put, is_over

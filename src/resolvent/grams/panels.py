@@ -9,7 +9,16 @@ import numpy as np
 from resolvent._jit import inner, plain
 from resolvent.grams.features import product
 
-__all__ = ["add_held_rows", "add_rows_part", "add_scores", "gather", "has_row", "put", "row_of"]
+__all__ = [
+    "add_held_rows",
+    "add_products",
+    "add_rows_part",
+    "add_scores",
+    "gather",
+    "has_row",
+    "put",
+    "row_of",
+]
 
 
 @inner
@@ -75,3 +84,14 @@ def add_scores(tile: Any, coef: np.ndarray, scores: np.ndarray, start: int, colu
     """Add tile @ coef to a column of scores, from the row `start` on, without a copy in float64."""
     for p in range(len(tile)):
         scores[start + p, column] += product(tile[p], coef)
+
+
+def add_products(tile: np.ndarray, coef: np.ndarray, scores: np.ndarray, start: int) -> None:
+    """Add tile @ coef to scores of shape (n, m), from the row `start` on.
+
+    Of one column without a copy of the tile in double precision; for several that is worth it.
+    """
+    if coef.shape[1] == 1:
+        add_scores(tile, np.ascontiguousarray(coef[:, 0]), scores, start, 0)
+    else:
+        scores[start : start + len(tile)] += tile @ coef
