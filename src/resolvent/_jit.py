@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import numba
+import numpy as np
 from numba.extending import intrinsic, overload, register_jitable
 
 from resolvent import _numeric
@@ -23,6 +24,7 @@ from resolvent._pipeline import LoopCompiler, PartCompiler
 __all__ = [
     "any_order",
     "axpy",
+    "bits_of",
     "borrowed",
     "compiled",
     "conjugate",
@@ -116,6 +118,27 @@ def _without_owner(_: Any, array: Any) -> Any:
 def _unowned(array: Any) -> Callable[[Any], Any]:
     def call(array: Any) -> Any:
         return _without_owner(array)  # type: ignore[call-arg]  # Numba adds the context
+
+    return call
+
+
+def bits_of(x: Any) -> Any:
+    """Return the bits of a float64 as an integer; views of arrays take long to compile."""
+    return np.float64(x).view(np.int64)
+
+
+@intrinsic
+def _bits(_: Any, x: Any) -> Any:
+    def cast(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], context.get_value_type(signature.return_type))
+
+    return numba.int64(numba.float64), cast
+
+
+@overload(bits_of, jit_options=INNER)
+def _bits_of(x: Any) -> Callable[[Any], Any]:
+    def call(x: Any) -> Any:
+        return _bits(x)  # type: ignore[call-arg]  # Numba adds the context
 
     return call
 

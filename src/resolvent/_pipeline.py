@@ -32,11 +32,26 @@ class _Part(JITCodeLibrary):
         """Add the functions that are called, and optimise."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
+            if hasattr(self, "_reload_init"):  # from Numba 0.61 on
+                self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._optimize_final_module()  # counts of references are dropped best before inlining
+        self._optimize_final_module()
         self._finalize_dynamic_globals()
         self._finalized = True
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Optimise nothing yet: what follows does so too."""
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        """Inline, and drop counts of references; the loop is optimised fully with its parts."""
+        if hasattr(self._codegen, "_mpm_cheap"):  # before Numba 0.62
+            self._codegen._mpm_cheap.run(self._final_module)
+            return
+        manager, builder = self._codegen._module_pass_manager(
+            loop_vectorize=False, opt=self._codegen._opt_level, cost="cheap"
+        )
+        manager.run(self._final_module, builder)
 
     def get_pointer_to_function(self, name: str) -> int:
         """Tell that there is no such address."""

@@ -155,7 +155,7 @@ def newton_step(
             f += 1
         else:
             new_c[p] = -C[p] * u
-    work = n + f * f + 0.01 * float(f) ** 3 + 0.25 * f * n
+    work = n + f * f + 0.01 * f * f * float(f) + 0.25 * f * n
     if f == 0 or (work > most and not (is_smooth and f == n)):
         return b, gap, 0.0
     add_moves(K, part, c, new_c, new_z)
@@ -338,7 +338,7 @@ def solve_columns(
         certify(loss, part, b, paired, limits.noise, bounds[1, j])
         bounds[1, j, STEP] = last
         if bounds[1, j, WORK] == 0.0:
-            bounds[1, j, WORK] = work / (3.0 * size**2)
+            bounds[1, j, WORK] = work / (3.0 * size * size)
         for p in range(size):
             coef[j, place[p]] = c[p]
             if size < len(K) and c[p] != 0.0:

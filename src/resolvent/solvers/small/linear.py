@@ -268,7 +268,7 @@ def descend(
         difference(new, centre, away)
         if steps > 0 and dot(ahead, ahead) <= INEXACT * dot(away, away) / sigma:
             put(new, centre)
-            sigma *= GROWTH if steps > 1 else GROWTH**2
+            sigma *= GROWTH if steps > 1 else GROWTH * GROWTH
             respond(loss, of, centre, s, sigma, new, D)
             weights_of(of.X, new, combined)
             difference(combined, w, ahead)
@@ -282,7 +282,7 @@ def descend(
         add_times(s, t, ds)
         b += t * db
         steps += 1
-        work += n * (0.25 * d * d + 4.0 * d + 50.0) + d**3 / 6.0
+        work += n * (0.25 * d * d + 4.0 * d + 50.0) + d * d * d / 6.0
         if not np.isfinite(t) or t * largest_of(ds) <= UNSEEN * largest_of(s):
             break
     scores_of(of.X, w, s)
