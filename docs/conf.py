@@ -56,7 +56,7 @@ def list_all_pages(app, docname, source):
 
 # ---- reference ------------------------------------------------------------------------------
 
-HOMES = ("", "svm", "losses", "kernels", "plotting", "io", "patch")
+HOMES = ("", "svm", "losses", "kernels", "plotting", "io", "patch", "blocks", "dask")
 TABLES = {"COUPLED", "LOSSES", "KERNELS", "Points"}  # described in words
 
 
@@ -91,7 +91,7 @@ def escape(app, what, name, obj, options, lines):
     """Let |r| be a size and coef_ a name: reStructuredText would take them for references."""
     lines[:] = [
         line
-        if any(mark in line for mark in ("`", ">>>", "..."))
+        if "`" in line or line.lstrip().startswith((">>>", "..."))
         else re.sub(r"(\w)_(?=[\s.,;:)]|$)", r"\1\\_", line.replace("|", r"\|"))
         for line in lines
     ]
@@ -112,6 +112,7 @@ sphinx_gallery_conf = {
     "ignore_pattern": r"demo\.py",
     "download_all_examples": False,
     "show_signature": False,
+    "write_computation_times": False,  # a page that fetches scripts from elsewhere
     "reset_modules_order": "after",
     "abort_on_example_error": True,
 }
@@ -125,6 +126,7 @@ SITE = os.environ.get("DOCS_SITE", "")
 html_theme = "pydata_sphinx_theme"
 html_title = "resolvent"
 html_context = {"default_mode": "auto"}
+html_favicon = "_static/icon.svg"
 html_static_path = ["_static"]
 html_css_files = ["resolvent.css"]
 html_show_sourcelink = False

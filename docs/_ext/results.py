@@ -8,18 +8,17 @@ import matplotlib
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 PAGES = Path(__file__).parents[1] / "benchmarks"
+MEASURED = re.compile(r"^Measured with .*$", re.MULTILINE)
 COMMANDS = {
     "attempts": "",
-    "kernel_rows": "python -m benchmarks.kernel_rows",
     "model_selection": "python -m benchmarks.model_selection",
-    "small": "python -m benchmarks.small",
-    "startup": "python -m benchmarks.startup",
 }
 OPENING = """# Benchmarks
 
 What was measured, by which command, on which machine. A picture shows seconds to fit, a group of
-bars for each problem; the tables below it say more. Peers and data are described in
-`benchmarks/README.md` of the repository, and `attempts` has what was tried and did not help.
+bars for each problem; the tables below it say more. Each page says at its top with which versions
+it was measured: a table is measured again where it may have changed, not at every release. Peers
+and data are described in `benchmarks/README.md` of the repository.
 
 ```{toctree}
 :maxdepth: 1
@@ -35,10 +34,13 @@ def write_pages(app):
         title, _, text = (RESULTS / f"{name}.md").read_text(encoding="utf-8").partition("\n")
         command = COMMANDS.get(name, f"make bench TABLES={name}")
         said = f"```sh\n{command}\n```\n" if command else ""
+        about = MEASURED.search(text)
+        measured = f"{about[0]}\n" if about else ""
+        text = MEASURED.sub("", text)
         picture = f"![Seconds to fit]({name}.svg)\n" if draw(name) else ""
         text = re.sub(r"!\[[^]]*\]\([^)]*\)", "", text)
         text = re.sub(r"\[([^]]*)\]\((?!https?:)[^)]*\)", r"\1", text)
-        page = "\n".join([title, "", said, picture, text])
+        page = "\n".join([title, "", said, measured, picture, text])
         (PAGES / f"{name}.md").write_text(page, encoding="utf-8")
     listed = "\n".join(names)
     (PAGES / "index.md").write_text(f"{OPENING}{listed}\n```\n", encoding="utf-8")
