@@ -1,6 +1,10 @@
 """Clusters for tests."""
 
+import sys
+
 import pytest
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 
 
 def start(n_workers, **settings):

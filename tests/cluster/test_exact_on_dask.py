@@ -5,7 +5,7 @@ import signal
 
 import numpy as np
 import pytest
-from clusters import start
+from clusters import posix, start
 
 import resolvent
 from resolvent import (
@@ -121,6 +121,7 @@ def test_the_matrix(client, monkeypatch, share):
             reducer.release()
 
 
+@posix
 def test_the_same_bits_for_any_number_of_workers_and_after_a_lost_one():
     found = []
     for workers, kills in ((1, []), (3, []), (2, [True])):
@@ -145,6 +146,7 @@ class Interrupted(DaskKernelClassifier):
             os.kill(os.getpid(), signal.SIGINT)
 
 
+@posix
 def test_ctrl_c_keeps_the_best_model(client):
     model = Interrupted(**EXACT, verbose=1)
     with pytest.warns(match="interrupted"), pytest.raises(KeyboardInterrupt):

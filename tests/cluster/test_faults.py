@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from clusters import start
+from clusters import posix, start
 
 from resolvent import Status
 from resolvent.blocks import Block, Source, solve_blocks
@@ -67,6 +67,7 @@ def test_the_same_bits_for_any_number_of_workers(alone, workers):
         same_bits(solve_on(client), alone)
 
 
+@posix
 def test_a_worker_that_is_killed_and_one_that_joins(alone):
     """In the middle of the passes; its blocks are read again by others."""
     with start(2, processes=True) as cluster, distributed.Client(cluster) as client:
@@ -105,6 +106,7 @@ def split(a):
     return da.from_array(a, chunks=(60, *a.shape[1:]))
 
 
+@posix
 def test_ctrl_c_keeps_the_best_model(client):
     model = Interrupted(verbose=1)
     with pytest.warns(match="interrupted"), pytest.raises(KeyboardInterrupt):
