@@ -57,3 +57,4 @@ def test_no_estimate_before_there_is_something_to_go_by():
         "25 of 500 problems, 5.0 s, best mean score 0.25, about 95 s left"
     )
     assert describe(500, 500, 9.0, means).endswith("about 0 s left")
+    assert "best mean score -1,407,290," in describe(25, 500, 5.0, np.full(4, -1407290.4))

@@ -14,8 +14,6 @@ from resolvent.estimators.compat import FitProgress
 from resolvent.model_selection.search import Table
 
 EVERY = 1.0  # seconds between two reports
-
-
 ENOUGH = 0.05  # of a search: before that the time so far says little of the time left
 
 
@@ -33,7 +31,9 @@ def describe(done: int, total: int, seconds: float, means: np.ndarray) -> str:
     """
     words = [f"{done} of {total} problems", f"{seconds:.1f} s"]
     if not np.isnan(means).all():
-        words.append(f"best mean score {np.nanmax(means):.6g}")
+        best = float(np.nanmax(means))
+        number = f"{best:,.0f}" if abs(best) >= 1e4 else f"{best:.6g}"
+        words.append(f"best mean score {number}")
     if done >= ENOUGH * total:
         words.append(f"about {seconds * (total - done) / done:.0f} s left")
     return ", ".join(words)
