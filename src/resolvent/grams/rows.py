@@ -375,6 +375,8 @@ class ComputedGram(RowGram):
     ) -> None:
         from resolvent.grams.panels import put  # here, because it imports Numba
 
+        if out.dtype == self.dtype and self.kernel.put(a, b, out, where, left):
+            return
         first, last = int(where[0]), int(where[-1])
         in_place = len(b) == out.shape[1] and last - first < len(where) and out.dtype == self.dtype
         tile = out[first : last + 1] if in_place else scratch(len(a), len(b), self.dtype)

@@ -101,6 +101,14 @@ class Kernel(ABC):
         It is written to `out`, a contiguous array, or to a new one.
         """
 
+    def put(self, a: Points, b: Points, out: np.ndarray, where: np.ndarray, left: int) -> bool:
+        """Write values to the rows `where` of `out` from the column `left` on, and return True.
+
+        That is for kernels whose values need not be written anywhere else before; others return
+        False.
+        """
+        return False
+
     @abstractmethod
     def diagonal(self, points: Points) -> np.ndarray:
         """Values k(x, x), float64."""

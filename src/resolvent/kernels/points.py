@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from resolvent.kernels.exponential import exp_not_positive
 from resolvent.kernels.rows import PIECE, as_rows, check_dtype, split, sq_norms
 from resolvent.kernels.sparse_sums import absolute, chi2, differ, sparse_sums
+from resolvent.kernels.tiles import Panels, pack, room, sq_distances
 
 __all__ = ["TOLERANCE", "Points", "deliver"]
 
@@ -213,6 +215,7 @@ class Points:
         scale: float = 1.0,
         tol: float = TOLERANCE,
         out: np.ndarray | None = None,
+        exponential: bool = False,
     ) -> np.ndarray:
         """Squared Euclidean distances between rows, times `scale`.
 
@@ -228,48 +231,74 @@ class Points:
             squared differences, for the rows where a bound on the error is above.
         out : ndarray of shape (len(self), len(other)), optional
             Where to write the result.
+        exponential : bool
+            Whether each t is replaced by exp(min(t, 0)), while it is at hand.
 
         Returns
         -------
         ndarray of shape (len(self), len(other))
             Rounding may put a distance of nearly zero on the wrong side of it.
         """
+        if out is None:
+            out = np.empty((len(self), len(other)), self.dtype)
+        where = np.arange(len(self))
+        self.put_sq_distances(other, scale, tol, exponential, out, where, 0)
+        return out
+
+    def put_sq_distances(
+        self,
+        other: Points,
+        scale: float,
+        tol: float,
+        exponential: bool,
+        out: np.ndarray,
+        where: np.ndarray,
+        left: int,
+    ) -> None:
+        """Write `sq_distances` to the rows `where` of `out`, from the column `left` on."""
         self._check(other)
+        columns = slice(left, left + len(other))
         if self._sparse:
             result = (self.values @ other._transposed).toarray()
             result *= -2
             result += self.sq_norms[:, None]
             result += other.sq_norms
             result *= scale
-            return deliver(result, self.dtype, out)
+            out[where, columns] = exp_not_positive(result) if exponential else result
+            return
         if self.dtype == np.float64:
             tol = min(tol, TOLERANCE_IN_DOUBLE)
-        far = self._far(self._lifted, scale, tol)
+        far = _far(self._panels, other._panels, len(self), scale, tol)
         count = np.count_nonzero(far)
-        if 2 * count > len(far):  # most of them: then all
-            return deliver(self._sq_distances_in_double(other, scale, tol), self.dtype, out)
-        result = _product_of_lifted(self._lifted[0], other._lifted[0], scale, out)
-        if count:
-            result[far] = self.take(far)._sq_distances_in_double(other, scale, tol)
-        return result
+        if 2 * count <= len(far):
+            _put_from(self._panels, other._panels, scale, exponential, out, where, columns)
+        if count:  # most of them: then all
+            far = np.ones(len(far), bool) if 2 * count > len(far) else far
+            result = self.take(far)._sq_distances_in_double(other, scale, tol)
+            out[where[far], columns] = exp_not_positive(result) if exponential else result
 
     def _sq_distances_in_double(self, other: Points, scale: float, tol: float) -> np.ndarray:
-        if self._far(self._lifted_double, scale, tol).any():
+        a, b = self._panels_double, other._panels_double
+        if _far(a, b, len(self), scale, tol).any():
             return scale * self._pairs("sqeuclidean", other)
-        return _product_of_lifted(self._lifted_double[0], other._lifted_double[0], scale)
+        result = np.empty((len(self), len(other)))
+        _put_from(a, b, scale, False, result, np.arange(len(self)), slice(0, len(other)))
+        return result
 
-    @staticmethod
-    def _far(lifted: tuple[np.ndarray, float], scale: float, tol: float) -> np.ndarray:
-        """Which rows are so far from the centre that their distances need a higher precision.
+    @cached_property
+    def _panels(self) -> Panels:
+        return self._pack(self.dtype)
 
-        The error is about eps (|a|^2 + |b|^2), but only what both have in common counts: where one
-        is much larger than the other, their distance is so large that an error is of no account.
-        """
-        rows, radius = lifted
-        limits = np.finfo(rows.dtype)
-        if not (radius < float(limits.max) and abs(scale) > float(limits.tiny)):  # also for NaN
-            return np.ones(len(rows), bool)
-        return 8 * float(limits.eps) * abs(scale) * rows[:, -2] > tol
+    @cached_property
+    def _panels_double(self) -> Panels:
+        return self._panels if self.dtype == np.float64 else self._pack(np.dtype(np.float64))
+
+    def _pack(self, dtype: np.dtype[Any]) -> Panels:
+        """Centre the rows and put them in the order that compiled loops want."""
+        rows = np.empty(self.values.shape, dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.subtract(self.values, self._frame.centre, out=rows)  # in float64
+            return pack(rows)
 
     def l1_distances(self, other: Points, out: np.ndarray | None = None) -> np.ndarray:
         """Return the sums of absolute differences between rows."""
@@ -316,29 +345,6 @@ class Points:
         """Sums of the elements of rows, float64."""
         return np.asarray(self.values.sum(axis=1, dtype=np.float64)).ravel()
 
-    @cached_property
-    def _lifted(self) -> tuple[np.ndarray, float]:
-        return self._lift(self.dtype)
-
-    @cached_property
-    def _lifted_double(self) -> tuple[np.ndarray, float]:
-        return self._lifted if self.dtype == np.float64 else self._lift(np.dtype(np.float64))
-
-    def _lift(self, dtype: np.dtype[Any]) -> tuple[np.ndarray, float]:
-        """Rows (b, |b|^2, 1) of centred b, and the largest |b|^2."""
-        if self._part_of is not None:  # then once for all parts
-            whole, rows = self._part_of
-            lifted, radius = whole._lifted if dtype == self.dtype else whole._lifted_double
-            return lifted[rows], radius
-        n, d = self.values.shape
-        rows = np.empty((n, d + 2), dtype)
-        with np.errstate(over="ignore", invalid="ignore"):
-            np.subtract(self.values, self._frame.centre, out=rows[:, :d])  # in float64
-            squares = sq_norms(rows[:, :d])  # of the rounded rows: a distance to itself is 0
-            rows[:, d] = squares
-        rows[:, d + 1] = 1
-        return rows, float(squares.max())
-
     def _pairs(self, metric: Any, other: Points) -> np.ndarray:
         """Distances by explicit differences in float64, in steps that let Ctrl-C through."""
         from scipy.spatial.distance import cdist
@@ -349,15 +355,31 @@ class Points:
         )
 
 
-def _product_of_lifted(
-    a: np.ndarray, b: np.ndarray, scale: float, out: np.ndarray | None = None
-) -> np.ndarray:
-    """(-2a, 1, |a|^2)'(b, |b|^2, 1) times `scale`: the sum of three terms in one product."""
-    left = np.empty_like(a)
-    np.multiply(a[:, :-2], -2 * scale, out=left[:, :-2])
-    left[:, -2] = scale
-    left[:, -1] = scale * a[:, -2]
-    return np.matmul(left, b.T, out=out)
+def _far(a: Panels, b: Panels, count: int, scale: float, tol: float) -> np.ndarray:
+    """Which rows are so far from the centre that their distances need a higher precision.
+
+    The error is about eps (|a|^2 + |b|^2), but only what both have in common counts: where one
+    is much larger than the other, their distance is so large that an error is of no account.
+    """
+    limits = np.finfo(a.squares.dtype)
+    largest = max(a.largest, b.largest)
+    if not (largest < float(limits.max) and abs(scale) > float(limits.tiny)):  # also for NaN
+        return np.ones(count, bool)
+    return 8 * float(limits.eps) * abs(scale) * a.squares[:count] > tol
+
+
+def _put_from(
+    a: Panels,
+    b: Panels,
+    scale: float,
+    exponential: bool,
+    out: np.ndarray,
+    where: np.ndarray,
+    columns: slice,
+) -> None:
+    """Write squared distances times `scale`, in pieces that let Ctrl-C through."""
+    factor, tile = a.squares.dtype.type(scale), room(a.squares.dtype)
+    sq_distances(a, b, factor, exponential, out, where, columns.start, columns.stop, tile)
 
 
 def deliver(result: np.ndarray, dtype: np.dtype[Any], out: np.ndarray | None) -> np.ndarray:

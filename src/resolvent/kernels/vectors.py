@@ -41,7 +41,11 @@ class RBF(Kernel):
         return True
 
     def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
-        return exp_not_positive(a.sq_distances(b, scale=-self.gamma, out=out))
+        return a.sq_distances(b, scale=-self.gamma, out=out, exponential=True)
+
+    def put(self, a: Points, b: Points, out: np.ndarray, where: np.ndarray, left: int) -> bool:
+        a.put_sq_distances(b, -self.gamma, TOLERANCE, True, out, where, left)
+        return True
 
     def diagonal(self, points: Points) -> np.ndarray:
         return np.ones(len(points))
