@@ -17,6 +17,7 @@ from benchmarks import (
     compare,
     dask,
     kernel_rows,
+    limit,
     machine,
     nu,
     report,
@@ -32,6 +33,7 @@ RESULTS = Path(__file__).resolve().parent / "results"
 OTHERS = {
     "startup": lambda path, _: startup.write(path),
     "kernel_rows": lambda path, _: kernel_rows.write(path),
+    "limit": limit.write,
     "small": lambda path, _: small.write(path),
     "scale": lambda path, options: scale.write(path, options.rows),
     "certificate": lambda path, options: certificate.write(path, options.rows),

@@ -128,4 +128,4 @@ TABLES = {
         kind="solvers",
     ),
 }
-SLOW = ("large", "scale", "certificate", "dask")  # by name only
+SLOW = ("large", "scale", "certificate", "dask", "limit")  # by name only

@@ -38,12 +38,12 @@ class Solver(EstimatorSolver):
             return kind(
                 loss_object, C=C, fit_intercept=fit_intercept, tol=tol, solver=solver, **units
             )
-        if self.solver is None and fit_intercept and loss == "hinge":
-            return resolvent.svm.SVC(C=C, gamma=gamma, tol=tol, cache_size=self.memory)
-        if self.solver is None and fit_intercept and loss == "epsilon_insensitive":
-            return resolvent.svm.SVR(
-                C=C, gamma=gamma, epsilon=epsilon, tol=tol, cache_size=self.memory
-            )
+        # Their own `tol` is of LIBSVM's measure, beside a gap of our default; peers have it too.
+        as_libsvm = self.solver is None and fit_intercept and tol == self.default_tol
+        if as_libsvm and loss == "hinge":
+            return resolvent.svm.SVC(C=C, gamma=gamma, cache_size=self.memory)
+        if as_libsvm and loss == "epsilon_insensitive":
+            return resolvent.svm.SVR(C=C, gamma=gamma, epsilon=epsilon, cache_size=self.memory)
         if self.solver is None and not fit_intercept and loss == "squared":
             return resolvent.KernelRidge(
                 1.0 / C, kernel="rbf", gamma=gamma, tol=tol, memory_limit=memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +31,12 @@ def unwatched(record: Record) -> bool:
     coefficients may differ as much as the gap allows. Estimators hand out the weights.
     """
     return False
+
+
+class Continued(NamedTuple):
+    """A solution of the very problem that is to be solved on, so that its scores are known."""
+
+    solution: Solution
 
 
 def solve(
@@ -155,14 +161,14 @@ def solve(
     named = rule if isinstance(rule, str) else "given"  # as an array or a function
     if max_iter is not None and (not is_number(max_iter) or max_iter < 1 or max_iter % 1 != 0):
         raise ValueError(f"max_iter={max_iter!r} must be a whole number, at least 1.")
-    starting_point = _starting_point(problem, start)
+    starting_point, state = _starting_point(problem, start)
     as_it_comes = solver == "auto" and named == "permuted" and accelerate and stop == "gap"
     if as_it_comes and callback is unwatched:
         solution = solve_small(problem, starting_point, tol, max_iter, clock)
         if isinstance(solution, Solution):
             logger.debug("%s: in one compiled call", type(problem.loss).__name__)
             return solution
-        starting_point = solution
+        starting_point, state = solution, state if solution is starting_point else None
     plan = choose(facts_of(problem), solver, named, accelerate, stop)
     logger.debug("%s: %s", type(problem.loss).__name__, plan)
     steps = steps_of(
@@ -185,20 +191,26 @@ def solve(
         on_interrupt=on_interrupt,
     )
     with one_blas_thread():
-        solution = solve_certified(problem, steps, starting_point, stopping)
+        solution = solve_certified(problem, steps, starting_point, stopping, state)
     solution = replace(solution, solver=plan.solver)
     if warn:
         warn_of(solution, tol, stop)
     return solution
 
 
-def _starting_point(problem: Problem, start: Any) -> Array:
-    """Coefficients to start from, inside the domain of the dual."""
+def _starting_point(problem: Problem, start: Any) -> tuple[Array, Array | None]:
+    """Coefficients to start from, inside the domain of the dual, and their state if it is known."""
     if start is None:
-        return np.zeros((problem.m, problem.n))
+        return np.zeros((problem.m, problem.n)), None
+    if isinstance(start, Continued):
+        coef, fitted = (problem.rows(x) for x in (start.solution.coef, start.solution.fitted))
+        known = problem.gram.scores_at_hand and problem.gram is problem.given
+        offsets = np.reshape(start.solution.intercept, (-1, 1))
+        return coef, fitted - offsets if known else None
     coef = problem.rows(start.coef if isinstance(start, Solution) else start)
     scores = problem.gram.product(coef)
-    return np.array([problem.resolvent_step(j, coef[j], scores[j])[0] for j in range(problem.m)])
+    steps = [problem.resolvent_step(j, coef[j], scores[j])[0] for j in range(problem.m)]
+    return np.array(steps), None
 
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from resolvent._clock import Clock
 from resolvent._random import as_generator
-from resolvent._solve import solve, unwatched
+from resolvent._solve import Continued, solve, unwatched
 from resolvent._threads import one_blas_thread, run
 from resolvent.grams import Gram
 from resolvent.problem import Record, Solution, Status, times_weight
@@ -149,7 +149,7 @@ def _refined(
         if solution.status != Status.CONVERGED or accept(solution, *data[2:]):
             break
         last = solution.history[-1]
-        further = solve(*data, start=solution, warn=False, **(options | {"tol": tol}))
+        further = solve(*data, start=Continued(solution), warn=False, **(options | {"tol": tol}))
         if further.status > Status.PRECISION_LIMIT:  # not of a tolerance that nobody asked for
             warn_of(further, tol, "gap")
         history = [

@@ -62,7 +62,7 @@ def pack(rows: Array) -> Panels:
     n, d = rows.shape
     width = BYTES * VECTORS // rows.itemsize
     count = -(-n // width)
-    values, squares = aligned(count * d * width, rows.dtype), np.empty(count * width)
+    values, squares = aligned(count * d * width, rows.dtype), np.zeros(count * width)
     _pack(rows, width, values, squares)
     return Panels(values, squares.astype(rows.dtype), float(squares.max()), d)
 
@@ -88,8 +88,8 @@ def _pack(rows: Array, width: int, values: Array, squares: Array) -> None:
 def multiply(a: Array, first: int, b: Array, second: int, depth: int, out: Array) -> None:
     """Inner products of ROWS points of a panel, from place `first` of a on, with a panel of b."""
     width = len(out) // ROWS
-    left = a[first : first + depth * width].reshape(depth, width)[:, :ROWS]
-    out[:] = (left.T @ b[second : second + depth * width].reshape(depth, width)).ravel()
+    left = a[first + np.arange(ROWS)[:, None] + width * np.arange(depth)]
+    out[:] = (left @ b[second : second + depth * width].reshape(depth, width)).ravel()
 
 
 @intrinsic

@@ -382,10 +382,17 @@ class Certified(Watch):
 
 
 def solve_certified(
-    problem: Problem, steps: Callable[[Point], Steps], start: Array, stopping: Stopping
+    problem: Problem,
+    steps: Callable[[Point], Steps],
+    start: Array,
+    stopping: Stopping,
+    state: Array | None = None,
 ) -> Solution:
-    """Advance `steps` until every problem has reached the tolerance or a limit."""
-    point = Point.at(problem, start)
+    """Advance `steps` until every problem has reached the tolerance or a limit.
+
+    The state of the start is computed unless it is given.
+    """
+    point = Point.at(problem, start, state)
     run = Certified(problem, point, stopping)
     try:
         iterate(steps, point, run)

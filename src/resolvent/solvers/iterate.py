@@ -46,11 +46,12 @@ class Point:
     work: Array  # multiply-adds that went into each
 
     @classmethod
-    def at(cls, problem: Problem, coef: Array) -> Point:
-        """Start every problem at `coef`."""
+    def at(cls, problem: Problem, coef: Array, state: Array | None = None) -> Point:
+        """Start every problem at `coef`, whose state is computed if it is not known."""
         columns = problem.risk.n_columns
         offsets = np.zeros(problem.m if columns == 1 else (problem.m, columns))
-        state, work = problem.gram.state(coef), np.zeros(problem.m)
+        state = problem.gram.state(coef) if state is None else state
+        work = np.zeros(problem.m)
         return cls(coef, state, offsets, np.arange(problem.m), work)
 
     def move(self, j: int, certificate: Certificate) -> None:
