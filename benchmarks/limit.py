@@ -101,7 +101,7 @@ def child(task):
         solver.run()  # compiles, and touches memory
         seconds, clock = fits(solver, task["repeats"])
         support = np.sort(solver.model.support_)
-        least = limit(objective.X, support, solver.model.gamma_, task["repeats"])
+        least = limit(objective.X, support, solver.objective["gamma"], task["repeats"])
     return {"fit": seconds, "limit": least, "support": len(support), "computed": clock.rows,
             **clock.seconds}  # fmt: skip
 

@@ -38,12 +38,16 @@ class Solver(EstimatorSolver):
             return kind(
                 loss_object, C=C, fit_intercept=fit_intercept, tol=tol, solver=solver, **units
             )
-        # Their own `tol` is of LIBSVM's measure, beside a gap of our default; peers have it too.
-        as_libsvm = self.solver is None and fit_intercept and tol == self.default_tol
+        # Of LIBSVM's machines `tol` is in its measure, 1e-3 for peers too, beside a gap of our
+        # default; other gaps are asked of our own, but for several classes, one against one.
+        usual = tol == self.default_tol
+        several = loss == "hinge" and len(np.unique(self.y)) > 2
+        as_libsvm = self.solver is None and fit_intercept and (usual or several)
+        own = {"C": C, "gamma": gamma, "cache_size": self.memory} | ({} if usual else {"tol": tol})
         if as_libsvm and loss == "hinge":
-            return resolvent.svm.SVC(C=C, gamma=gamma, cache_size=self.memory)
+            return resolvent.svm.SVC(**own)
         if as_libsvm and loss == "epsilon_insensitive":
-            return resolvent.svm.SVR(C=C, gamma=gamma, epsilon=epsilon, cache_size=self.memory)
+            return resolvent.svm.SVR(epsilon=epsilon, **own)
         if self.solver is None and not fit_intercept and loss == "squared":
             return resolvent.KernelRidge(
                 1.0 / C, kernel="rbf", gamma=gamma, tol=tol, memory_limit=memory
