@@ -25,6 +25,7 @@ __all__ = ["ComputedGram", "DenseGram", "RowGram", "StoredGram"]
 # small enough that the passes over a tile find it in the cache and Ctrl-C need not wait.
 TILE_ROWS = 256
 TILE_COLUMNS = 2048
+NARROW = 128  # columns of data up to which values cost less than to read them from afar
 WIDE = 256  # columns of data from which products are dear: see `tile_rows`
 LONG = 1 << 20  # elements of data in the rows of a tile that has more of them for that
 
@@ -71,6 +72,13 @@ class RowGram(Gram):
         threads do. If `most` is given, other rows that are at hand are held too, and beyond so many
         rows those used longest ago make room for new ones.
         """
+
+    def fill(self, index: np.ndarray, room: np.ndarray) -> bool:
+        """Put K on some coordinates into the first elements of `room`, and return True.
+
+        That is where it costs less than to read their rows, which are far apart; if not, False.
+        """
+        return False
 
     def matrix_of_rows(self) -> np.ndarray:
         """All of K, where all rows can be at hand; not copied if they lie in order."""
@@ -334,6 +342,15 @@ class ComputedGram(RowGram):
         same = rows[:, None] == columns
         result[same] = np.broadcast_to(self.diagonal[columns], same.shape)[same]
         return result
+
+    def fill(self, index: np.ndarray, room: np.ndarray) -> bool:
+        if not (self.kernel.at_once and 0 < self.points.width <= NARROW):
+            return False
+        m = len(index)
+        out, where = room[: m * m].reshape(m, m), np.arange(m)
+        self._evaluate(index, self._cut(index), out, where)
+        out[where, where] = self.diagonal[index]
+        return True
 
     def has_room_for(self, matrices: int, n: int) -> bool:
         return matrices * n**2 * self.dtype.itemsize <= self._limit

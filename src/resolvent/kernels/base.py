@@ -101,6 +101,11 @@ class Kernel(ABC):
         It is written to `out`, a contiguous array, or to a new one.
         """
 
+    @property
+    def at_once(self) -> bool:
+        """Whether `put` does what it says."""
+        return False
+
     def put(self, a: Points, b: Points, out: np.ndarray, where: np.ndarray, left: int) -> bool:
         """Write values to the rows `where` of `out` from the column `left` on, and return True.
 

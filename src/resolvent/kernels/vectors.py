@@ -43,6 +43,10 @@ class RBF(Kernel):
     def evaluate(self, a: Points, b: Points, out: np.ndarray | None = None) -> np.ndarray:
         return a.sq_distances(b, scale=-self.gamma, out=out, exponential=True)
 
+    @property
+    def at_once(self) -> bool:
+        return True
+
     def put(self, a: Points, b: Points, out: np.ndarray, where: np.ndarray, left: int) -> bool:
         a.put_sq_distances(b, -self.gamma, TOLERANCE, True, out, where, left)
         return True

@@ -64,6 +64,7 @@ def solve_block(
     block: Index,
     paired: bool,
     noise: float,
+    filled: bool,
 ) -> tuple[float, int, Index, Vector]:
     """Greedy updates within a block until its best gain is a fraction of the first.
 
@@ -73,7 +74,8 @@ def solve_block(
     coefficients are updated in place; the scores, without the offset, are left to the caller.
 
     Rows of the kernel matrix are those `held`; `room` is for the entries of the block's own matrix
-    that are needed. The gain of a single update is at least k_ii h_i^2 / 2, whatever the loss.
+    that are needed, unless it is `filled` with all of them. The gain of a single update is at least
+    k_ii h_i^2 / 2, whatever the loss.
     Coordinates move in pairs: the first by that gain, its partner by the largest gain of both
     together in the quadratic model (second-order choice). With an offset (`paired`) they move along
     e_i - e_j, so that their sum stays. Curvatures of less than `noise`, relative to k_ii, are
@@ -84,7 +86,7 @@ def solve_block(
     y = np.empty(n, all_y.dtype)  # complex where rows have offsets
     C, c, s, k = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     h, gain, alpha, a, u = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    here = np.zeros(n, np.bool_)
+    here = np.full(n, filled)
     aim, slack, first = 0.0, 0.0, -1.0
     free, slopes = 0, 0.0
     for p in range(n):
@@ -177,12 +179,14 @@ def advance(
     noise: float,
     last: float,
     tol: float,
+    filled: bool,
     out: Index,
     out_change: Vector,
 ) -> tuple[int, int, int, float, float, int, float, float]:
     """Solve a block and choose the next; go on so while they are small and their rows at hand.
 
-    It ends after a bounded time, or where the gap is within `tol` with the offset at hand. If
+    It ends after a bounded time, or where the gap is within `tol` with the offset at hand, or with
+    the next block if those are to be `filled` by the caller, as the first is. If
     `block` is empty the first is chosen. Blocks double in size, up to `most`, while most of their
     coefficients are not zero.
 
@@ -196,7 +200,7 @@ def advance(
     while True:
         if len(block) > 0:
             b, updates, moved, change = solve_block(
-                loss, y, C, c, z, b, alpha, held, room, block, paired, noise
+                loss, y, C, c, z, b, alpha, held, room, block, paired, noise, filled
             )
             within += UPDATE * len(block) * updates
             beyond += len(block) * n
@@ -214,7 +218,7 @@ def advance(
             before = block
         block, b, last = choose(loss, y, C, c, z, b, alpha, held, before, size, paired, last)
         enough = within + beyond + overhead > ITERATION
-        if enough or not at_hand(held, block) or is_done(tol, loss, y, C, c, z, b):
+        if enough or filled or not at_hand(held, block) or is_done(tol, loss, y, C, c, z, b):
             counts = put(before, out[0]), put(block, out[1]), 0
             return *counts, b, last, size, within, beyond
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from resolvent._costs import THREADS_FROM
 from resolvent.problem import Problem
 from resolvent.solvers import blocks
 from resolvent.solvers.free import FreeStep
@@ -70,6 +71,7 @@ def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Calla
         def go(j: int) -> bool:
             """Solve the block that waits and choose the next; false if that was put off."""
             held = gram.fetch(block[j], rows_to_keep(j))
+            fills = problem.n * size > THREADS_FROM and gram.fill(block[j], room)
             *counts, b, largest[j], sizes[j], within, beyond = blocks.advance(
                 problem.loss,
                 problem.y[j],
@@ -88,6 +90,7 @@ def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Calla
                 4.0 * float(np.finfo(gram.dtype).eps),
                 largest[j],
                 tol,
+                fills,
                 out,
                 change,
             )
