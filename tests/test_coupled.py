@@ -203,6 +203,23 @@ def test_proximal_steps_that_are_too_hard_get_shorter(seed):
     assert solution.status == Status.CONVERGED
 
 
+@pytest.mark.parametrize("design", ["collinear", "sparse"])
+@pytest.mark.parametrize("name", ALL)
+def test_features_in_large_units(name, design):
+    """A change of coefficients of the size of C leaves no digits for that of the weights."""
+    rng = np.random.default_rng(3)
+    if design == "collinear":
+        x = rng.standard_normal(150)
+        X, y = np.outer(100.0 * x, 1.0 + np.arange(30)), 1e-3 * np.sin(x)
+    else:
+        X = 1e5 * rng.standard_normal((51, 30)) * (rng.random((51, 30)) < 0.2)
+        y = 3e4 * rng.standard_normal(51)
+    C = 10.0 if design == "collinear" else 1e6
+    K = gram(X, kernel="linear")
+    solution = solve(name, K, y, C, fit_intercept=True, tol=1e-3, max_iter=100)
+    assert solution.status == Status.CONVERGED
+
+
 @every_loss
 def test_small_problems_against_an_interior_point_solver(name):
     for seed in (1, 3, 9):

@@ -16,7 +16,15 @@ from resolvent.grams import features
 from resolvent.grams.base import Chunk, Gram, checked_diagonal, read_only
 from resolvent.grams.features import DenseFeatures, SparseFeatures
 from resolvent.grams.sampled import ROWS, is_worth_sampling, sample_of, solve_by_sample
-from resolvent.grams.systems import EPS, Curvature, Direction, bordered, inverse
+from resolvent.grams.systems import (
+    EPS,
+    Curvature,
+    Direction,
+    RootCurvature,
+    bordered,
+    by_orthogonal_factor,
+    inverse,
+)
 from resolvent.kernels.rows import as_dense, as_rows, check_dtype, split
 
 __all__ = ["DenseFeatures", "LinearGram", "SparseFeatures"]
@@ -205,6 +213,8 @@ class LinearGram(Gram):
         weight = curvature.weight
         free = np.flatnonzero(weight)
         if curvature.bend is not None:
+            if curvature.size == self.n and len(free) and self.columns <= MAX_COLUMNS:
+                return self._bent_move(aim - coef, ahead, curvature, float(aim.sum()), balanced)
             return super().linearised(coef, aim, ahead, curvature, balanced)
         shift = 0.0
         found = None
@@ -229,6 +239,29 @@ class LinearGram(Gram):
             change = ahead - self.state(u[None])[0]
         scores = self.scores(change[None])[0]
         return Direction(aim - coef - weight * (scores + shift), change, scores, shift)
+
+    def _bent_move(
+        self,
+        move: np.ndarray,
+        ahead: np.ndarray,
+        curvature: Curvature,
+        total: float,
+        balanced: bool,
+    ) -> Direction:
+        """Solve for the change of w where one group of all samples is coupled.
+
+        Its weights are D = FF', so that the system is that of the root F'X. A change of the
+        coefficients, of the size of C, would leave no digits for that of w.
+        """
+        F = RootCurvature(curvature)
+        rows = self.X[F.free]
+        root = F.transposed_times(rows.toarray() if sparse.issparse(rows) else rows)
+        border = F.transposed_times(np.ones((len(F.free), int(balanced))))
+        least = curvature.scale * self.n
+        change, shift = by_orthogonal_factor(root, border, ahead, total, least)
+        scores = self.scores(change[None])[0]
+        bent = curvature.times((scores + shift)[:, None])[:, 0]
+        return Direction(move - bent, change, scores, shift)
 
     def _is_sampled(self, free: int) -> bool:
         return not sparse.issparse(self.X) and is_worth_sampling(free, self.columns)

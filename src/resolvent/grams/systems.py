@@ -170,6 +170,33 @@ def offset_move(system: np.ndarray, right: np.ndarray, curvature: Curvature) -> 
     return result
 
 
+def by_orthogonal_factor(
+    root: np.ndarray, border: np.ndarray, right: np.ndarray, total: float, least: float
+) -> tuple[np.ndarray, float]:
+    """Solve (I + R'R) x + R'B b = right and B'R x + B'B b = total, given the `root` R.
+
+    The `border` B has one column, or none where b is 0. Orthogonal factors of (I, 0; R, B) keep the
+    digits that R'R would lose where columns are nearly collinear. Where B says nothing of b, that
+    is total / least.
+    """
+    k, d = root.shape
+    if k < d:  # the others of the d dimensions have nothing to do with it
+        basis, corner = np.linalg.qr(root.T)
+        x, b = by_orthogonal_factor(corner.T, border, right @ basis, total, least)
+        beside = right - basis @ (right @ basis)
+        beside -= basis @ (beside @ basis)  # again: what rounding has left within would count
+        return beside + basis @ x, b
+    Q, R = np.linalg.qr(np.block([[np.eye(d), np.zeros((d, border.shape[1]))], [root, border]]))
+    u, b = Q[:d].T @ right, 0.0
+    if border.size:
+        pivot = float(R[d, d])
+        known = abs(pivot) > 4 * EPS * float(np.linalg.norm(border))
+        b = float(total - R[:d, d] @ u[:d]) / pivot**2 if known else total / least
+        u = u[:d] - b * R[:d, d]
+    solution: np.ndarray = solve_triangular(R[:d, :d], u, check_finite=False)
+    return solution, b
+
+
 class HeldSystem:
     """A x + b = right, A positive definite, where some coordinates of x are held at given values.
 
