@@ -180,6 +180,11 @@ def test_largest_nu():
     assert model.score(X, labels) == 1.0
 
 
+def test_samples_that_are_all_zero_have_no_margin():
+    with pytest.raises(ValueError, match="nu is too small"):
+        NuSVC(kernel="linear").fit(np.zeros((6, 2)), [0, 1] * 3)
+
+
 def test_no_margin():
     labels = np.arange(40) % 2
     with pytest.raises(ValueError, match=r"nu is too small.*Increase nu"):

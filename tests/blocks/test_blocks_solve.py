@@ -84,6 +84,12 @@ def test_the_same_bits_whatever_the_threads(loss):
         ]
 
 
+def test_weights_whose_squares_overflow_are_refused():
+    source = as_source(np.eye(3), np.ones(3), np.full(3, 1e300))
+    with pytest.raises(ValueError, match="objective overflows.*scale them down"):
+        solve_blocks("squared", source)
+
+
 def test_sparse_rows_and_single_precision():
     X, y, _ = problem_of("squared_hinge")
     X[np.abs(X) < 1.0] = 0.0

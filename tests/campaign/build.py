@@ -11,9 +11,10 @@ from scipy import sparse
 
 import resolvent
 from resolvent import kernels, svm
+from resolvent.blocks import as_source, solve_blocks
 from resolvent.losses import envelope
 
-from .draw import CLASSES, Case, has_labels, is_linear, is_search
+from .draw import AMOUNTS, CLASSES, LINKED, NU, Case, has_labels, is_linear, is_search
 
 TAUS = (0.1, 0.5, 0.8)
 
@@ -60,6 +61,7 @@ class Data:
     X: np.ndarray  # as numbers in double precision, of which `given` may have fewer digits
     y: np.ndarray
     weight: np.ndarray | None
+    offset: np.ndarray | None = None  # known part of the scores
 
     @property
     def unit(self) -> float:
@@ -92,7 +94,8 @@ def features(case: Case, rng: np.random.Generator) -> np.ndarray:
         X[:, -1] = 1.0
     elif design == "collinear":
         X = np.outer(X[:, 0], 1.0 + np.arange(d))
-    return (X + case["x_shift"]) * case["x_unit"]
+    X = (X + case["x_shift"]) * case["x_unit"]
+    return np.abs(X) if case["kernel"] in AMOUNTS else X
 
 
 def numbers(case: Case, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -112,8 +115,8 @@ def numbers(case: Case, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         "zero": np.zeros(size),
     }[target]
     y = (y + case["y_shift"]) * case["y_unit"]
-    if case["loss"] == "poisson":
-        y = np.minimum(np.abs(y), 1e6)
+    if case["loss"] in LINKED:
+        y = np.minimum(np.abs(y), 1e6) + 1e-3 * case["y_unit"] * (case["loss"] == "gamma")
     return y[:, 0] if case["outputs"] == 1 else y
 
 
@@ -183,7 +186,11 @@ def make_data(case: Case) -> Data:
         X = given.astype(float)
     if case["kernel"] == "precomputed":
         given = X = kernels.RBF(1.0 / case["d"])(X / case["x_unit"])
-    return Data(given, X, y, weight)
+    offset = None
+    if case["offset"]:
+        unit = 1.0 if has_labels(case) or case["loss"] in LINKED else case["y_unit"]
+        offset = unit * rng.standard_normal(len(X))
+    return Data(given, X, y, weight, offset)
 
 
 def make_kernel(case: Case, X: Any) -> Any:
@@ -197,6 +204,10 @@ def make_kernel(case: Case, X: Any) -> Any:
         "product": kernels.RBF(number / case["x_unit"] ** 2) * kernels.Linear(1.0),
         "scaled": 0.3 * kernels.Laplacian(number / case["x_unit"]),
         "callable": plus_distance,
+        "overlap": kernels.Overlap() + kernels.Constant(0.5),
+        "columns": kernels.ColumnKernel(0, "rbf") + kernels.ColumnKernel([0], "overlap"),
+        "additive_chi2": kernels.AdditiveChi2(),
+        "tanimoto": kernels.Tanimoto(),
     }
     return named.get(case["kernel"], case["kernel"])
 
@@ -250,6 +261,7 @@ def solve(case: Case, data: Data, **changes: Any) -> Any:
         targets_of_solve(case, data),
         C=case["C"],
         sample_weight=data.weight,
+        offset=data.offset,
         fit_intercept=case["intercept"],
         solver=case["solver"],
         rule=case["rule"],
@@ -258,20 +270,40 @@ def solve(case: Case, data: Data, **changes: Any) -> Any:
     )
 
 
+def solve_in_blocks(case: Case, data: Data) -> Any:
+    """Call `solve_blocks` on a case, in some three blocks."""
+    X = data.X.astype(np.float32) if case["container"] == "float32" else data.X
+    X = sparse.csr_array(X) if case["container"] in ("csr", "csc") else X
+    room = 8 * (case["d"] + 2) * (1 + case["n"] // 3)
+    source = as_source(X, data.y, data.weight, memory_limit=room)
+    return solve_blocks(
+        as_loss(case),
+        source,
+        case["C"],
+        classes=(0, 1) if has_labels(case) else (),
+        fit_intercept=case["intercept"],
+        tol=case["tol"],
+    )
+
+
 def make_estimator(case: Case, data: Data) -> Any:
     """Make the estimator of a case, not fitted."""
     name = case["estimator"]
     settings: dict[str, Any] = {"C": case["C"], "tol": case["tol"]}
-    if name not in ("SVC", "SVR"):
+    if name not in ("SVC", "SVR", *NU):
         settings["fit_intercept"] = case["intercept"]
     if not is_linear(case):
         settings["kernel"] = make_kernel(case, data.X)
         settings |= {key: case[key] for key in ("gamma", "degree", "coef0")}
-    if name in ("SVC", "SVR"):
+    if name in ("SVC", "SVR", *NU):
         if case["memory"] != "auto":
             settings["cache_size"] = 1e-6 * (memory_limit(case) + 1)  # as it may be rounded down
         if name == "SVC":
             settings |= {"class_weight": case["class_weight"]}
+        if name in NU:
+            settings["nu"] = case["nu"]
+            if name != "NuSVR":
+                del settings["C"]
         return getattr(svm, name)(**settings)
     if name in ("LinearSVC", "LinearSVR"):
         settings["loss"] = case["loss"]
@@ -286,13 +318,15 @@ def make_estimator(case: Case, data: Data) -> Any:
         settings["alpha"] = 1.0 / settings.pop("C")
         return resolvent.KernelRidge(**settings)
     settings |= {"solver": case["solver"], **limits(case)}
+    if case["rank"] is not None:
+        settings |= {"rank": case["rank"], "certificate": case["certificate"]}
     if name.startswith("KernelQuantile"):
         settings["quantile"] = TAUS
         settings["kind"] = "quantile" if case["loss"] == "pinball" else "expectile"
     else:
         settings["loss"] = as_loss(case)
     if not has_labels(case):
-        settings["normalize_y"] = False  # judges know C in the units of the data
+        settings["normalize_y"] = case["normalize"]
     if has_labels(case):
         settings["class_weight"] = case["class_weight"]
         if not is_linear(case):
@@ -300,6 +334,7 @@ def make_estimator(case: Case, data: Data) -> Any:
     if is_search(case):
         settings["Cs"] = [case["C"], 10.0 * case["C"]]
         settings |= {"n_jobs": case["n_jobs"], "cv": 3}
+        settings |= {"extend": case["extend"], "conformal": case["conformal"]}
         del settings["C"]
         if not is_linear(case):
             gamma = settings.pop("gamma")
@@ -312,4 +347,9 @@ def fit(case: Case, data: Data, **changes: Any) -> Any:
     case = case | changes
     if case["estimator"] == "solve":
         return solve(case, data)
-    return make_estimator(case, data).fit(data.given, data.y, data.weight)
+    if case["estimator"] == "solve_blocks":
+        return solve_in_blocks(case, data)
+    model = make_estimator(case, data)
+    if data.offset is not None:
+        return model.fit(data.given, data.y, data.weight, offset=data.offset)
+    return model.fit(data.given, data.y, data.weight)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,10 @@ REAL = (
     "pinball",
     "expectile",
     "poisson",
+    "gamma",
+    "tweedie",
 )
+LINKED = ("poisson", "gamma", "tweedie")
 SAMPLES = ("chebyshev", "root_squared")
 OF_LABELS = (*MARGIN, *CLASSES, "envelope_hinge", "own_margin")
 OF_NUMBERS = (*REAL, *SAMPLES, "envelope_absolute", "own_log_cosh")
@@ -27,7 +31,11 @@ OF_NUMBERS = (*REAL, *SAMPLES, "envelope_absolute", "own_log_cosh")
 CLASSIFIERS = ("KernelClassifier", "LinearClassifier", "KernelClassifierCV", "LinearClassifierCV")
 REGRESSORS = ("KernelRegressor", "LinearRegressor", "KernelRegressorCV", "LinearRegressorCV")
 QUANTILES = ("KernelQuantileRegressor", "KernelQuantileRegressorCV")
+NU = ("NuSVC", "NuSVR", "OneClassSVM")
 FIXED_LOSS = {
+    "NuSVC": ("hinge",),
+    "NuSVR": ("epsilon_insensitive",),
+    "OneClassSVM": ("pinball",),
     "SVC": ("hinge",),
     "SVR": ("epsilon_insensitive",),
     "LinearSVC": ("hinge", "squared_hinge"),
@@ -36,12 +44,15 @@ FIXED_LOSS = {
     "KernelQuantileRegressor": ("pinball", "expectile"),
     "KernelQuantileRegressorCV": ("pinball", "expectile"),
 }
-ESTIMATORS = ("solve", *CLASSIFIERS, *REGRESSORS, *FIXED_LOSS)
+FUNCTIONS = ("solve", "solve_blocks")
+ESTIMATORS = (*FUNCTIONS, *CLASSIFIERS, *REGRESSORS, *FIXED_LOSS)
 
 KERNELS = (
     *("rbf", "laplacian", "matern", "matern12", "matern52", "poly", "linear", "cosine", "sigmoid"),
     *("sum", "product", "scaled", "callable", "precomputed"),
+    *("chi2", "additive_chi2", "tanimoto", "overlap", "columns"),
 )
+AMOUNTS = ("chi2", "additive_chi2")  # kernels of samples without negative elements
 
 # The simplest value of each field, which shrinking goes to.
 SIMPLE: Case = {
@@ -74,12 +85,19 @@ SIMPLE: Case = {
     "container": "array",
     "memory": "auto",
     "n_jobs": 1,
+    "nu": 0.5,
+    "normalize": False,
+    "offset": False,
+    "extend": False,
+    "conformal": False,
+    "rank": None,
+    "certificate": "auto",
 }
 
 
 def is_linear(case: Case) -> bool:
     """Whether the model is given by weights."""
-    return str(case["estimator"]).startswith("Linear")
+    return str(case["estimator"]).startswith("Linear") or case["estimator"] == "solve_blocks"
 
 
 def is_search(case: Case) -> bool:
@@ -154,6 +172,11 @@ def draw(seed: int) -> Case:
         ("float32", "csr", "csc", "pandas", "polars", "list", "fortran", "int"), "array", 0.5
     )
     case["n_jobs"] = pick((2,), 1, 0.5)
+    case["nu"] = pick((0.01, 0.1, 0.3, 0.9), 0.5, 0.3)
+    for name, chance in (("normalize", 0.6), ("offset", 0.8), ("extend", 0.7), ("conformal", 0.7)):
+        case[name] = pick((True,), False, chance)
+    case["rank"] = pick((1, 5, 20, "auto"), None, 0.8)
+    case["certificate"] = pick(("exact", "sampled", "subspace"), "auto", 0.5)
     return tidy(case)
 
 
@@ -164,7 +187,30 @@ def has_meaning(case: Case) -> bool:
         return loss in FIXED_LOSS[estimator]
     if estimator == "solve":
         return True
+    if estimator == "solve_blocks":
+        return loss not in (*CLASSES, *SAMPLES)
     return loss in (OF_LABELS if estimator in CLASSIFIERS else OF_NUMBERS)
+
+
+def tidy_additions(case: Case, drop: Callable[..., None]) -> None:
+    """Do the same for what only some estimators have: nu, offsets, ranks, intervals."""
+    estimator, loss = case["estimator"], case["loss"]
+    if estimator not in NU:
+        drop("nu")
+    if estimator not in (*REGRESSORS, *QUANTILES):
+        drop("normalize")
+    whole = estimator in (*CLASSIFIERS, *REGRESSORS, "solve") and loss not in (*SAMPLES, *CLASSES)
+    if not whole or case["classes"] > 2:
+        drop("offset")
+    if not is_search(case):
+        drop("extend", "conformal")
+    if case["outputs"] > 1:
+        drop("conformal")
+    named = str(estimator).startswith("Kernel") and estimator != "KernelRidge"
+    if not named or case["kernel"] in ("precomputed", "callable") or loss in SAMPLES:
+        drop("rank")
+    if case["rank"] is None:
+        drop("certificate")
 
 
 def tidy(case: Case) -> Case:
@@ -175,20 +221,30 @@ def tidy(case: Case) -> Case:
         case.update({name: SIMPLE[name] for name in names})
 
     estimator, loss, kernel = case["estimator"], case["loss"], case["kernel"]
+    if estimator == "solve_blocks" and loss in (*CLASSES, *SAMPLES):
+        loss = case["loss"] = SIMPLE["loss"]
     if has_labels(case):
         drop("outputs", "y_unit", "y_shift")
-        if estimator == "solve" and loss not in CLASSES:
+        if estimator in FUNCTIONS and loss not in CLASSES:
             case["classes"] = 2
     else:
         drop("classes", "class_weight", "multi_class")
-    if estimator == "solve" or estimator not in (*CLASSIFIERS, "SVC", "LinearSVC"):
+    if estimator not in (*CLASSIFIERS, "SVC", "LinearSVC"):
         drop("class_weight", "multi_class")
     if not str(estimator).startswith("KernelClassifier") or loss in CLASSES:
         drop("multi_class")
     if estimator == "SVR" or estimator in QUANTILES or loss in SAMPLES or estimator == "LinearSVR":
         drop("outputs")
+    if estimator in (*NU, "solve_blocks"):
+        drop("outputs", "solver")
     if is_linear(case) or kernel in ("linear", "cosine", "precomputed", "callable"):
         drop("gamma")
+    if is_linear(case):
+        drop("kernel")
+    if kernel in ("additive_chi2", "tanimoto", "overlap", "columns"):
+        drop("gamma")
+    if kernel in ("overlap", "columns") and case["container"] in ("csr", "csc"):
+        drop("container")
     if kernel != "poly":
         drop("degree")
     if kernel not in ("poly", "sigmoid"):
@@ -216,14 +272,15 @@ def tidy(case: Case) -> Case:
                 drop("weights")
     if case["solver"] not in ("auto", "coordinate_descent"):
         drop("rule")
-    if estimator in ("SVC", "SVR"):
+    if estimator in ("SVC", "SVR", *NU):
         drop("intercept")
+    tidy_additions(case, drop)
     if kernel in ("precomputed", "callable"):
         drop("container")
     if not is_search(case):
         drop("n_jobs")
     elif case["solver"] == "newton":
         drop("solver")
-    if not has_labels(case) and loss == "poisson":
+    if not has_labels(case) and loss in LINKED:
         case["y_unit"] = min(case["y_unit"], 1e3)
     return case

@@ -44,6 +44,12 @@ def _poisson(y: np.ndarray, z: np.ndarray) -> np.ndarray:
     return np.where(y > 0, y * (np.expm1(t) - t), np.exp(t))
 
 
+def _tweedie(y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Of power 3/2: 2 (exp(z/2) + y exp(-z/2)) less its least value, 4 sqrt(y)."""
+    root = np.exp(np.clip(z, LONG(-11000), LONG(11000)) / 4)
+    return 2 * (root - np.sqrt(y) / root) ** 2
+
+
 def value(name: str, y: np.ndarray, z: np.ndarray, tau: float = 0.5) -> np.ndarray:
     """Losses L(y, z) of one score, by the name in a case, with the parameters of a case."""
     y, z = long(y), long(z)
@@ -65,6 +71,11 @@ def value(name: str, y: np.ndarray, z: np.ndarray, tau: float = 0.5) -> np.ndarr
         return np.where(r > 0, t, 1 - t) * r * r / 2
     if name == "poisson":
         return _poisson(y, z)
+    if name == "gamma":
+        t = np.log(y) - np.maximum(z, LONG(-11000))
+        return np.expm1(t) - t
+    if name == "tweedie":
+        return _tweedie(y, z)
     if name == "hinge":
         return short
     if name == "squared_hinge":
@@ -110,6 +121,12 @@ class Entries:
     K: np.ndarray
     error: np.ndarray
 
+    def is_psd(self) -> bool:
+        """Whether the matrix is positive semidefinite up to rounding."""
+        values = np.linalg.eigvalsh(self.K.astype(float))
+        rounded = np.linalg.norm(self.error) + 1e-13 * len(values) * abs(values[-1])
+        return bool(values[0] >= -rounded)
+
 
 def kernel_matrix(kernel: Any, X: np.ndarray, unit: float) -> Entries:
     """Kernel matrix of samples by the kernel's formula; None is that of a matrix given."""
@@ -124,6 +141,12 @@ def kernel_matrix(kernel: Any, X: np.ndarray, unit: float) -> Entries:
     if isinstance(kernel, kernels.Scaled):
         inner = kernel_matrix(kernel.kernel, X, unit)
         return Entries(LONG(kernel.factor) * inner.K, kernel.factor * inner.error)
+    if isinstance(kernel, kernels.ColumnKernel):
+        scale = np.ones(len(kernel.columns)) if kernel.scale is None else kernel.scale
+        return kernel_matrix(kernel.kernel, X[:, list(kernel.columns)] / scale, unit)
+    if isinstance(kernel, kernels.Overlap):
+        K = (X[:, None, :] == X[None, :, :]).mean(axis=2)
+        return Entries(long(K), unit * np.ones(K.shape))
     if isinstance(kernel, kernels.Constant):
         shape = (len(X), len(X))
         return Entries(np.full(shape, LONG(kernel.value)), np.full(shape, unit * kernel.value))
@@ -136,11 +159,17 @@ def kernel_matrix(kernel: Any, X: np.ndarray, unit: float) -> Entries:
     if isinstance(kernel, kernels.Laplacian):
         r = kernel.gamma * np.abs(x[:, None, :] - x[None, :, :]).sum(axis=2)
         return _entries(np.exp(-r), u * (1 + r) * np.exp(-r))
+    if isinstance(kernel, kernels.Chi2 | kernels.AdditiveChi2):
+        return _of_amounts(kernel, x, u)
     if isinstance(kernel, kernels.RBF | kernels.Matern):
         return _of_distance(kernel, x, norms, u)
     dots, sizes = x @ x.T, np.abs(x) @ np.abs(x).T
     if isinstance(kernel, kernels.Linear):
         return _entries(dots + LONG(kernel.bias) ** 2, u * (sizes + kernel.bias**2))
+    if isinstance(kernel, kernels.Tanimoto):
+        below = norms[:, None] + norms - dots
+        K = np.where(below > 0, dots, 1) / np.where(below > 0, below, 1)
+        return _entries(K, 4 * u * np.ones(K.shape))
     if isinstance(kernel, kernels.Cosine):
         length = np.sqrt(norms)
         inverse = 1 / np.where(length > 0, length, 1)
@@ -154,6 +183,18 @@ def kernel_matrix(kernel: Any, X: np.ndarray, unit: float) -> Entries:
     p = kernel.degree
     power = (np.abs(inner) + error) ** max(p - 1, 0)
     return _entries(inner**p, p * error * power + u * np.abs(inner) ** p)
+
+
+def _of_amounts(kernel: Any, x: np.ndarray, u: float) -> Entries:
+    """Kernels of chi-squared distances, of samples without negative elements."""
+    both = x[:, None, :] + x[None, :, :]
+    both = np.where(both > 0, both, LONG(1))
+    if isinstance(kernel, kernels.AdditiveChi2):
+        sums = x.sum(axis=1)
+        K = (2 * x[:, None, :] * x[None, :, :] / both).sum(axis=2)
+        return _entries(K, u * (sums[:, None] + sums))
+    r = kernel.gamma * ((x[:, None, :] - x[None, :, :]) ** 2 / both).sum(axis=2)
+    return _entries(np.exp(-r), u * (1 + r) * np.exp(-r))
 
 
 def _entries(K: np.ndarray, error: np.ndarray) -> Entries:
@@ -192,6 +233,19 @@ class Task:
     targets: np.ndarray  # (n, m)
     weights: np.ndarray  # (n, m), C times the weights of the samples; long double
     couples: str = ""  # "samples", "columns" or nothing
+    units: Any = 1.0  # of the targets: losses count as they do where targets have spread 1
+    linked: bool = False  # whether predictions are exponentials of scores
+
+    def unit(self, j: int) -> Any:
+        """Unit of the targets of a problem."""
+        return LONG(np.broadcast_to(self.units, self.targets.shape[1])[j])
+
+    def losses_of(self, j: int, y: np.ndarray, s: np.ndarray) -> np.ndarray:
+        """Losses of problem j at scores: u^2 L(y / u, s / u), or L(y / u, s - log(u))."""
+        (name, tau), u = self.losses[j], self.unit(j)
+        if self.linked:
+            return value(name, y / u, s - np.log(u), tau)
+        return u * u * value(name, y / u, s / u, tau)
 
 
 @dataclass
@@ -242,17 +296,17 @@ OWN_ROUNDING = {"own_log_cosh": 4 * EPS}
 
 def _separable(task: Task, point: Point, j: int) -> Value:
     used = task.weights[:, j] > 0
-    name, tau = task.losses[j]
+    name = task.losses[j][0]
     y, C = task.targets[used, j], task.weights[used, j]
     s, eta = point.scores[used, j], point.score_error[used, j]
-    here = value(name, y, s, tau)
-    moved = np.maximum(
-        np.abs(value(name, y, s + eta, tau) - here), np.abs(value(name, y, s - eta, tau) - here)
-    )
+
+    def losses(z: np.ndarray) -> np.ndarray:
+        return task.losses_of(j, long(y), z)
+
+    here = losses(s)
+    moved = np.maximum(np.abs(losses(s + eta) - here), np.abs(losses(s - eta) - here))
     h = LONG(1e-6) * (1 + np.abs(s))
-    slope = np.maximum(
-        np.abs(value(name, y, s + h, tau) - here), np.abs(value(name, y, s - h, tau) - here)
-    )
+    slope = np.maximum(np.abs(losses(s + h) - here), np.abs(losses(s - h) - here))
     dual = (C * slope / h * (np.abs(y) + np.abs(s))).sum()
     moved += OWN_ROUNDING.get(name, 0.0)
     return _total(here, C, moved, dual, (point.squares[j], point.square_error[j]))
@@ -263,7 +317,8 @@ def _coupled(task: Task, point: Point, j: Any) -> Value:
     name, _ = task.losses[0]
     C, y = task.weights[used, 0], task.targets[used, j]
     s, eta = point.scores[used, j], point.score_error[used, j]
-    here = coupled_value(name, y, s)
+    u = task.unit(0)  # of losses of degree 1
+    C, here = C * u, coupled_value(name, y, s)
     if name == "root_squared":
         moved = np.sqrt((eta**2).sum(keepdims=True))
     else:

@@ -11,7 +11,17 @@ from scipy import sparse
 from resolvent import kernels
 
 from .build import TAUS, Data, make_kernel, targets_of_solve
-from .draw import CLASSES, QUANTILES, SAMPLES, Case, has_labels, is_linear, is_search
+from .draw import (
+    CLASSES,
+    FUNCTIONS,
+    LINKED,
+    QUANTILES,
+    SAMPLES,
+    Case,
+    has_labels,
+    is_linear,
+    is_search,
+)
 from .evaluate import LONG, Entries, Point, Task, kernel_matrix, long, of_coefficients, of_weights
 
 
@@ -43,7 +53,7 @@ def make_task(case: Case, data: Data, C: float) -> Task:
     """Make the problem that a case poses with a given C."""
     n, loss = len(data.y), case["loss"]
     weight = long(used_weight(data))
-    if case["estimator"] == "solve":
+    if case["estimator"] in FUNCTIONS:
         targets = targets_of_solve(case, data).reshape(n, -1)
         couples = "samples" if loss in SAMPLES else "columns" if loss in CLASSES else ""
         return _columns(case, targets, LONG(C) * weight, couples)
@@ -81,7 +91,8 @@ def _columns(
     m = targets.shape[1]
     taus = taus if len(taus) == m else taus * m
     full = np.broadcast_to(weights if weights.ndim == 2 else weights[:, None], targets.shape)
-    return Task([(case["loss"], tau) for tau in taus], targets, full, couples)
+    losses = [(case["loss"], tau) for tau in taus]
+    return Task(losses, targets, full, couples, linked=case["loss"] in LINKED)
 
 
 def _class_factors(case: Case, codes: np.ndarray, weight: np.ndarray, k: int) -> np.ndarray:
@@ -111,20 +122,23 @@ def kernel_of(case: Case, data: Data, model: Any) -> Any:
 
 def describe(case: Case, data: Data, model: Any) -> Fitted:
     """Read a fitted model."""
-    C, status = case["C"], model.status if case["estimator"] == "solve" else model.status_
+    bare = case["estimator"] in FUNCTIONS
+    C, status = case["C"], model.status if bare else model.status_
     if is_search(case):
         model = model.best_estimator_
         C = model.C
     task = make_task(case, data, C)
-    if case["estimator"] == "solve":
+    if case["normalize"]:
+        task.units = model.target_unit_
+    if bare:
         claimed, gap = model.primal, model.gap
     else:
         claimed, gap = model.objective_, model.dual_gap_
     entries = None
     if is_linear(case):
         scaling = float(case["estimator"] in ("LinearSVC", "LinearSVR") and case["intercept"])
-        w = np.atleast_2d(model.coef_)
-        b = np.broadcast_to(model.intercept_, len(w))
+        w = np.atleast_2d(model.weights.T if bare else model.coef_)
+        b = np.broadcast_to(model.intercept if bare else model.intercept_, len(w))
         point = of_weights(data.X, w, b, scaling, data.unit)
     else:
         entries = kernel_matrix(kernel_of(case, data, model), data.X, data.unit)
@@ -135,6 +149,8 @@ def describe(case: Case, data: Data, model: Any) -> Fitted:
         else:  # what predictions are made with, for the linear kernel
             rows = w.reshape(len(w), -1).T if case["estimator"] == "solve" else w
             point = of_weights(data.X, rows, b, 0.0, data.unit)
+    if data.offset is not None:
+        point.scores += long(data.offset)[:, None]
     claims = np.atleast_1d(claimed), np.atleast_1d(gap)
     return Fitted(model, task, point, entries, C, *claims, str(status))
 

@@ -14,7 +14,7 @@ from resolvent.losses import LOSSES, as_loss
 from tests.reference import TERMS
 
 from .build import Data, fit
-from .draw import Case, is_search
+from .draw import LINKED, Case, is_search
 from .evaluate import Point, of_coefficients, of_weights
 from .models import Fitted, describe
 
@@ -35,11 +35,12 @@ def points(case: Case, data: Data, fitted: Fitted) -> dict[str, Point]:
 
 def tight(case: Case, data: Data, fitted: Fitted) -> Point | None:
     """Solve again, near the limit of rounding and, where there is a choice, by another solver."""
-    if is_search(case) or case["tol"] == 0.0:
+    if is_search(case) or case["estimator"] == "solve_blocks" or case["tol"] == 0.0:
         return None
     solver = case["solver"]
     if solver == "auto" and case["loss"] in LOSSES and len(data.y) <= MODEST:
         solver = "fixed_point" if case["data"] % 2 else "newton"
+    case = case | {"rank": None}  # the optimum over all functions
     model = fit(case, data, tol=1e-9, solver=solver, memory="auto")
     return describe(case, data, model).point
 
@@ -48,6 +49,8 @@ def interior_point(case: Case, data: Data, fitted: Fitted) -> Point | None:
     """CVXPY's model, where the problem is small and of one column of a loss that it knows."""
     task = fitted.task
     n, m = task.targets.shape
+    if case["normalize"] or data.offset is not None or case["loss"] in LINKED[1:]:
+        return None
     if n > MODEST or m > 1 or case["loss"] not in LOSSES or not 1e-4 <= fitted.C <= 1e4:
         return None
     used = np.asarray(task.weights[:, 0] > 0)

@@ -12,9 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from . import oracles
+from . import nu, oracles
 from .build import Data, fit, make_data
-from .draw import CLASSES, QUANTILES, Case, is_linear, is_search
+from .draw import (
+    CLASSES,
+    FUNCTIONS,
+    LINKED,
+    NU,
+    QUANTILES,
+    Case,
+    has_labels,
+    is_linear,
+    is_search,
+)
 from .evaluate import EPS, LONG, Point, objective
 from .models import Fitted, describe
 
@@ -37,6 +47,9 @@ REFUSALS = (
     r"cv=\d+: fold \d+ has no sample of positive weight to be scored on",
     r"Fold \d+ of cv learns from samples of one class only",
     "needs solver|is for losses of one score",
+    "specified nu is infeasible",
+    "nu is too small for these data",
+    r"rank=.* landmarks",
 )
 
 
@@ -63,6 +76,8 @@ def check(case: Case) -> list[Failure]:
     if failures:
         return failures
     try:
+        if case["estimator"] in NU:
+            return [Failure(*found) for found in nu.of_machine(case, data, model)]
         fitted = describe(case, data, model)
         return [
             *of_status(case, data, fitted),
@@ -123,15 +138,18 @@ def of_warnings(seen: list[Any]) -> Iterator[Failure]:
 def of_numbers(case: Case, data: Data, model: Any) -> Iterator[Failure]:
     """No NaN in what a fit leaves, and none in predictions."""
     values = dict(vars(model))
-    if case["estimator"] == "solve":
+    if case["estimator"] in FUNCTIONS:
         values.pop("history")
     else:
         values = {name: x for name, x in values.items() if name.endswith("_") and name[0] != "_"}
-        values["predictions"] = model.predict(data.given)
+        known = {} if data.offset is None else {"offset": data.offset}
+        values["predictions"] = model.predict(data.given, **known)
         if hasattr(model, "decision_function"):
-            values["decisions"] = model.decision_function(data.given)
+            values["decisions"] = model.decision_function(data.given, **known)
         if hasattr(model, "predict_proba"):
-            values["probabilities"] = model.predict_proba(data.given)
+            values["probabilities"] = model.predict_proba(data.given, **known)
+        if case["conformal"]:
+            yield from of_intervals(case, data, model, known)
         if is_search(case):
             values["scores"] = model.cv_results_["mean_test_score"]
     unbounded = {
@@ -140,6 +158,8 @@ def of_numbers(case: Case, data: Data, model: Any) -> Iterator[Failure]:
         "dual_gap_",
         "optimization_gap_",
     }  # for a matrix that is not positive semidefinite
+    if case["certificate"] == "subspace":  # asks for none
+        values.pop("approximation_gap_", None)
     for name, x in values.items():
         if not isinstance(x, float | np.ndarray) or np.asarray(x).dtype.kind != "f":
             continue
@@ -147,13 +167,27 @@ def of_numbers(case: Case, data: Data, model: Any) -> Iterator[Failure]:
             yield Failure("numbers", f"{name} = {x!r} has NaN or infinity"[:300])
 
 
+def of_intervals(case: Case, data: Data, model: Any, known: dict[str, Any]) -> Iterator[Failure]:
+    """Intervals and sets of labels hold the prediction, at any coverage, and grow with it."""
+    predicted = model.predict(data.given, **known)
+    if has_labels(case):
+        few, many = (model.predict_set(data.given, p, **known) for p in (0.5, 0.9))
+        own = predicted[:, None] == model.classes_
+        if not (few[own].all() and (many | ~few).all()):
+            yield Failure("intervals", "a set does not hold the prediction, or a smaller set")
+        return
+    few, many = (model.predict_interval(data.given, p, **known) for p in (0.5, 0.9))
+    inside = np.ones(1, bool)
+    if case["estimator"] not in QUANTILES:
+        inside = (few[:, 0] <= predicted) & (predicted <= few[:, 1])
+    grow = (many[:, 0] <= few[:, 0]) & (few[:, 0] <= few[:, 1]) & (few[:, 1] <= many[:, 1])
+    if not (grow.all() and inside.all()):
+        yield Failure("intervals", "an interval does not hold the prediction, or a smaller one")
+
+
 def is_psd(fitted: Fitted) -> bool:
     """Whether the kernel matrix is positive semidefinite up to rounding."""
-    if fitted.entries is None:
-        return True
-    values = np.linalg.eigvalsh(fitted.entries.K.astype(float))
-    rounded = np.linalg.norm(fitted.entries.error) + 1e-13 * len(values) * abs(values[-1])
-    return bool(values[0] >= -rounded)
+    return fitted.entries is None or fitted.entries.is_psd()
 
 
 def has_negative(fitted: Fitted) -> bool:
@@ -203,7 +237,7 @@ def of_status(case: Case, data: Data, fitted: Fitted) -> Iterator[Failure]:
     weights = fitted.task.weights[fitted.task.weights > 0]
     # Otherwise some are rounding of others, or squares of coefficients overflow.
     comparable = weights.max() * EPS <= weights.min() and weights.max() <= 1e100
-    left = case["solver"] == "auto" and case["rule"] == "permuted"
+    left = case["solver"] == "auto" and case["rule"] == "permuted" and case["rank"] is None
     reached = done | (fitted.gap <= 16 * value.slack)
     if not left:  # plain steps may be too small to move anything before that
         reached |= fitted.gap <= 1e-6 * scale
@@ -229,6 +263,8 @@ def of_certificate(case: Case, data: Data, fitted: Fitted) -> Iterator[Failure]:
             f"{own.slack.astype(float)}, gap {fitted.gap}",
         )
     if fitted.status == "NOT_PSD" or not is_psd(fitted):
+        return
+    if case["certificate"] == "subspace":  # of the low-rank problem alone
         return
     for name, point in oracles.points(case, data, fitted).items():
         other = objective(fitted.task, point)
@@ -284,16 +320,19 @@ def of_agreement(one: Fitted, other: Fitted) -> Iterator[str]:
 def of_predictions(case: Case, data: Data, fitted: Fitted) -> Iterator[Failure]:
     """Scores that a model gives for its own samples are those of its coefficients."""
     scores, model = fitted.point.scores, fitted.model
+    known = {} if data.offset is None else {"offset": data.offset}
     if case["estimator"] == "solve":
         given = model.fitted.reshape(scores.shape)
-    elif case["estimator"] in QUANTILES or case["loss"] == "poisson":
+        if known:
+            given = given + data.offset[:, None]
+    elif case["estimator"] in (*QUANTILES, "solve_blocks") or case["loss"] in LINKED:
         return
     elif hasattr(model, "decision_function"):
-        given = model.decision_function(data.given)
+        given = model.decision_function(data.given, **known)
         if (case["loss"] in CLASSES and given.ndim == 1) or np.size(given) != scores.size:
             return
     else:
-        given = model.predict(data.given)
+        given = model.predict(data.given, **known)
     if case["estimator"] == "SVC" and scores.shape[1] > 1:
         return
     if case["multi_class"] == "ovo" and scores.shape[1] > 1:

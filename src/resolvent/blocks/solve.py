@@ -29,6 +29,7 @@ logger = logging.getLogger("resolvent")
 MAX_ITER = 500  # passes
 PATIENCE = 60  # passes without progress
 ROUNDED = 1e-6  # relative gaps that rounding may leave where nothing improves any more
+HUGE = 1e140  # sums of weights from which on products of coefficients may overflow
 SYSTEMS = 0.5  # of the memory limit, for second derivatives
 
 
@@ -161,6 +162,12 @@ def _check(known: Survey) -> None:
     """Refuse weights that leave nothing to fit, and data that overflow."""
     if not (known.C > 0.0).all():
         raise ValueError("All weights (C times sample_weight) are zero: nothing is left to fit.")
+    heaviest = float(known.C.max())
+    if heaviest > HUGE:
+        raise ValueError(
+            f"The objective overflows, where C times sample_weight is {heaviest:g} in all; scale "
+            "them down."
+        )
     if not np.isfinite(known.squares).all() or not np.isfinite(known.at_zero).all():
         raise ValueError("The data are so large that the objective overflows: scale them down.")
 

@@ -28,13 +28,17 @@ from resolvent._numeric import EPS
 from resolvent._solve import solve
 from resolvent.grams import Gram
 from resolvent.losses import LOSSES
-from resolvent.problem import Solution
+from resolvent.problem import Solution, times_weight
 from resolvent.problem.certificate import dual_of, primal_of
 
 Array = NDArray[np.float64]
 
 SAME = 1e-12  # relative difference of masses that is rounding
 NO_MARGIN = 1e-13  # squared norms, in units of the largest of such a mass, that are zero
+NO_MARGIN_AT_ALL = (
+    "nu is too small for these data: the classes overlap so much that the margin is zero. Increase "
+    "nu, or use another kernel or other parameters of it."
+)
 
 
 class Trial(NamedTuple):
@@ -168,7 +172,8 @@ class Margin(NuProblem):
     def solve(self, size: float, start: Array | None, **settings: Any) -> tuple[Trial, Solution]:
         """Solve with the hinge loss, in units of rho."""
         begin = None if start is None else start / size
-        s = solve("hinge", self.K, self.y, self.weight / size, start=begin, **settings)
+        weight = times_weight(1.0 / size, self.weight)
+        s = solve("hinge", self.K, self.y, weight, start=begin, **settings)
         weights = None if s.weights is None else s.weights * size
         scores = (s.fitted - s.intercept) * size
         return Trial(size, s.coef * size, scores, weights, s.primal * size**2), s
@@ -183,7 +188,10 @@ class Margin(NuProblem):
 
     def first_size(self) -> float:
         """Guess rho = 1 / C: the scores that the coefficients of a few samples make."""
-        return self.K.centred().trace / self.K.n
+        size = self.K.centred().trace / self.K.n
+        if not size > 0.0:
+            raise ValueError(NO_MARGIN_AT_ALL)
+        return size
 
     def largest_size(self) -> float:
         """Return 0: there the coefficients are zero."""
@@ -195,10 +203,7 @@ class Margin(NuProblem):
         if mass >= self.target * (1.0 - 1e3 * SAME):
             largest = mass**2 * float(self.K.diagonal.max())
             if float(trial.coef @ trial.scores) <= NO_MARGIN * largest:
-                raise ValueError(
-                    "nu is too small for these data: the classes overlap so much that the margin "
-                    "is zero. Increase nu, or use another kernel or other parameters of it."
-                )
+                raise ValueError(NO_MARGIN_AT_ALL)
 
     def unit(self, size: float) -> float:
         """Give the margin: LIBSVM's scores are 1 there."""

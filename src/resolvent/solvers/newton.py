@@ -134,11 +134,14 @@ class ProximalNewton:
         for k in range(MAX_NEWTON):
             free = int(np.count_nonzero(curvature.weight))
             yield gram.linearised_cost(free, self.is_smooth) / BLAS3
-            ahead = gram.residual(a, state, c)
-            away = c - centre
-            error = gram.inner(c - a, ahead, ahead)
-            # Twice how far the proximal problem is from its minimum, against the step's own share.
-            if k > 0 and error <= max(INEXACT * float(away @ away) / sigma, self.enough):
+            with np.errstate(over="ignore", invalid="ignore"):
+                ahead = gram.residual(a, state, c)
+                # Twice how far the proximal problem is from its minimum, and the step's own share.
+                error = gram.inner(c - a, ahead, ahead)
+                share = float((c - centre) @ (c - centre)) / sigma
+            if not (np.isfinite(error) and np.isfinite(share)):
+                break  # rounding has made K indefinite
+            if k > 0 and error <= max(INEXACT * share, self.enough):
                 break
             size = 1e-22 * gram.inner(a, state, state)
             blind += error <= max(size, UNSEEN * abs(at.primal))  # what rounding leaves
