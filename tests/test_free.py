@@ -132,14 +132,24 @@ def test_steps_come_after_work_and_where_there_is_room(monkeypatch):
         for name, value in constants.items():
             monkeypatch.setattr(free, name, value)
         step = free.FreeStep(problem, 0, N)
-        step.work = free.FREE_STEP_FROM
+        least = step.work = step.least
         step.take(*state)
-        step.work = work
+        step.work = work * least
         return step.take(*state)
 
-    assert outcome(free.FREE_STEP_FROM) is None  # no work since the last look
-    assert outcome(3 * free.FREE_STEP_FROM) is not None
-    assert outcome(3 * free.FREE_STEP_FROM, ALWAYS=16, ROWS_SHARE=0.0) is None
+    assert outcome(1) is None  # no work since the last look
+    assert outcome(3) is not None
+    assert outcome(3, ALWAYS=16, ROWS_SHARE=0.0) is None
+
+
+def test_steps_come_sooner_where_they_cost_next_to_nothing():
+    """A search on 60 samples took four times as long in pairs of them."""
+    few, many = (
+        Problem("pinball", np.eye(n), np.arange(float(n)), 1.0, fit_intercept=True)
+        for n in (60, 400)
+    )
+    assert free.FreeStep(few, 0, 60).least < 0.2 * free.FREE_STEP_FROM
+    assert free.FreeStep(many, 0, 400).least == free.FREE_STEP_FROM
 
 
 @OFFSET

@@ -26,8 +26,10 @@ ITERATION = 3e6
 UPDATE = 8.0  # an update within a block, for each coordinate of the block, or more
 BLOCK_PASS = 3e4  # choosing a block and setting it up, however small it is
 # Work within blocks before the first look for a step on all free coordinates, and from one to the
-# next; how many times faster a flop is in its factorisation than in blocks.
+# next, or less where K is so small that such a step costs next to nothing: in units of its entries.
+# How many times faster a flop is in its factorisation than in blocks.
 FREE_STEP_FROM = 1e7
+FREE_STEP_ENTRIES = 300.0
 FREE_STEP_SPEED = 64.0
 
 # ---- Newton steps: "linear" and "svr" --------------------------------------------------------

@@ -86,7 +86,7 @@ def test_the_same_bits_whatever_the_threads(loss):
 
 def test_weights_whose_squares_overflow_are_refused():
     source = as_source(np.eye(3), np.ones(3), np.full(3, 1e300))
-    with pytest.raises(ValueError, match="objective overflows.*scale them down"):
+    with pytest.raises(ValueError, match=r"objective overflows.*scale them down"):
         solve_blocks("squared", source)
 
 

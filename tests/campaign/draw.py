@@ -209,7 +209,7 @@ def tidy_additions(case: Case, drop: Callable[..., None]) -> None:
     named = str(estimator).startswith("Kernel") and estimator != "KernelRidge"
     if not named or case["kernel"] in ("precomputed", "callable") or loss in SAMPLES:
         drop("rank")
-    if case["rank"] is None:
+    if case["rank"] is None or (case["rank"] == "auto" and case["certificate"] == "subspace"):
         drop("certificate")
 
 

@@ -61,6 +61,8 @@ FOUND = [
     {"kernel": "poly", "coef0": -0.5, "n": 3, "d": 1, "x_shift": 1e3, "intercept": False},
     {"kernel": "sigmoid", "n": 4, "d": 3, "C": 1e6, "intercept": False},  # no number as objective
     {"estimator": "LinearRegressorCV", "n": 7, "d": 1, "weights": "extreme"},  # overflow of squares
+    # offsets in a search were complex numbers to the loss
+    {"estimator": "KernelClassifierCV", "loss": "logistic", "n": 5, "d": 1, "offset": True},
     # What a loss of the user's loses by its own formula is no fault of the claim.
     {"loss": "own_log_cosh", "n": 2, "d": 1, "y_unit": 0.0003},
 ]

@@ -274,7 +274,8 @@ class Coarse(Walker):
     def relative(self, j: int, primal: float, dual: float, scores: Array, C: float) -> float:
         """Gap of problem j in units of what the score can tell."""
         y = np.ascontiguousarray(self.targets[:, j])
-        held_out = sums.fenchel(self.loss, y, self.held[j], np.zeros_like(y), scores, 0.0)[0]
+        none = np.zeros_like(scores)  # targets with offsets are complex
+        held_out = sums.fenchel(self.loss, y, self.held[j], none, scores, 0.0)[0]
         least = C * min(held_out, self.nulls[j])
         return relative_gap(primal, dual, max(least, 1e-200))
 

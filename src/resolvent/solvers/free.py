@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
-from resolvent._costs import FREE_STEP_FROM, FREE_STEP_SPEED
+from resolvent._costs import FREE_STEP_ENTRIES, FREE_STEP_FROM, FREE_STEP_SPEED
 from resolvent.grams.chunks import HeldRows
 from resolvent.grams.systems import HeldSystem
 from resolvent.problem import Array, Problem, sums
@@ -56,7 +56,8 @@ class FreeStep:
         self.damping = DAMPING
         self.free = np.zeros(problem.n, bool)
         self.work = 0.0  # multiply-adds within blocks
-        self.due = FREE_STEP_FROM  # when there are so many
+        self.least = min(FREE_STEP_FROM, FREE_STEP_ENTRIES * problem.n**2)  # between looks
+        self.due = self.least  # when there are so many
         self.wait = 1.0  # in units of what a step costs
 
     @property
@@ -92,7 +93,7 @@ class FreeStep:
             self.damping = 10.0 * self.damping if found is None else max(0.1 * self.damping, least)
             self.wait = 1.0 if found is not None else DELAY * self.wait
         cost = size**3 / (3.0 * FREE_STEP_SPEED) + 5.0 * size**2
-        self.due = self.work + max(FREE_STEP_FROM, self.wait * cost)
+        self.due = self.work + max(self.least, self.wait * cost)
         return None if found is None else (free, *found)
 
     def _respond(self, which: Any, c: Array, s: Array) -> tuple[Array, Array]:
