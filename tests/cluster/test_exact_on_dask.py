@@ -127,7 +127,7 @@ def test_the_same_bits_for_any_number_of_workers_and_after_a_lost_one():
     for workers, kills in ((1, []), (3, []), (2, [True])):
         with start(workers, processes=bool(kills)) as cluster, distributed.Client(cluster):
 
-            def kill(record, cluster=cluster, kills=kills):
+            def kill(record, outlook=None, cluster=cluster, kills=kills):
                 if kills and record.iteration > 4 and kills.pop():
                     os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
 
@@ -141,7 +141,7 @@ def test_the_same_bits_for_any_number_of_workers_and_after_a_lost_one():
 class Interrupted(DaskKernelClassifier):
     """Presses Ctrl-C after some iterations."""
 
-    def _log(self, record):
+    def _log(self, record, outlook=None):
         if record.iteration >= 5:
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -170,7 +170,7 @@ def test_time_limit(client, limit):
 class Checkpointed(DaskKernelClassifier):
     """Loses its cluster after some iterations."""
 
-    def _log(self, record):
+    def _log(self, record, outlook=None):
         if record.iteration >= self.closed_at:
             self.cluster.close()
 

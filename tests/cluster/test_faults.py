@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 
 import numpy as np
@@ -67,13 +68,39 @@ def test_the_same_bits_for_any_number_of_workers(alone, workers):
         same_bits(solve_on(client), alone)
 
 
+def watch_connections():
+    """Note whom this process connects to."""
+    sys.connected = set()
+
+    def note(event, args):
+        if event == "socket.connect":
+            sys.connected.add(args[1][:2])
+
+    sys.addaudithook(note)
+
+
+def connections():
+    """Whom this process has connected to since `watch_connections`."""
+    return getattr(sys, "connected", set())
+
+
+def addresses(cluster):
+    """Host and port of the scheduler, the workers, and the nannies of these."""
+    nannies = list(cluster.workers.values())
+    known = [cluster.scheduler_address]
+    known += [a for nanny in nannies for a in (nanny.address, nanny.worker_address)]
+    return {distributed.comm.get_address_host_port(address) for address in known}
+
+
 @posix
 def test_a_worker_that_is_killed_and_one_that_joins(alone):
-    """In the middle of the passes; its blocks are read again by others."""
+    """In the middle of the passes; its blocks are read again by others, over no other network."""
     with start(2, processes=True) as cluster, distributed.Client(cluster) as client:
         pids = {name: nanny.pid for name, nanny in cluster.workers.items()}
         shield(client)
         os.kill(pids[1], signal.SIGINT)  # which a terminal sends to all, and is for the client
+        client.run(watch_connections)
+        known = addresses(cluster)
 
         def kill(record):
             if record.iteration == 3:
@@ -82,6 +109,8 @@ def test_a_worker_that_is_killed_and_one_that_joins(alone):
 
         same_bits(solve_on(client, callback=kill), alone)
         assert cluster.workers[1].pid == pids[1]
+        known |= addresses(cluster)
+        assert set().union(*client.run(connections).values()) <= known
 
 
 def test_a_task_that_raises_says_where(client):
@@ -97,7 +126,7 @@ def test_a_task_that_raises_says_where(client):
 class Interrupted(DaskLinearClassifier):
     """Presses Ctrl-C after some passes."""
 
-    def _log(self, record):
+    def _log(self, record, outlook=None):
         if record.iteration == 4:
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -175,7 +204,7 @@ def test_the_scheduler_is_gone(monkeypatch):
 class Checkpointed(DaskLinearClassifier):
     """Loses its cluster after some passes."""
 
-    def _log(self, record):
+    def _log(self, record, outlook=None):
         if record.iteration == self.closed_at:
             self.cluster.close()
 
