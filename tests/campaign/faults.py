@@ -75,7 +75,8 @@ def verdict(model: Any, scenario: str, X: np.ndarray, y: np.ndarray) -> str:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    if scenario == "solve":
+    half_done = scenario == "grid_search" and not hasattr(model, "best_estimator_")
+    if scenario == "solve" or half_done:  # a search of scikit-learn's, which is not ours to judge
         return ""
     try:
         check_is_fitted(model)
