@@ -36,7 +36,8 @@ def model_seeds(names=None):
                 continue
             rows = np.arange(0, X.shape[0], 5)
             precomputed = getattr(estimator, "kernel", None) == "precomputed"
-            model = clone(estimator).fit(X[np.ix_(rows, rows)] if precomputed else X[rows], y[rows])
+            some = X[np.ix_(rows, rows)] if precomputed else X[rows]
+            model = clone(estimator).fit(some, None if y is None else y[rows])
             seeds[name] = _saved(model, path)
         for name, model in _tabular_models().items():
             seeds[name] = _saved(model, path)
