@@ -41,6 +41,23 @@ def test_only_the_columns_of_a_tile_are_written(dtype, shape):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_packed_points_may_lie_anywhere(dtype):
+    """Copies, such as those of pickles, do not begin on a line of the cache."""
+    X = np.random.default_rng(4).standard_normal((90, 5)).astype(dtype)
+    packed, room, where = tiles.pack(X), tiles.room(np.dtype(dtype)), np.arange(90)
+    size = packed.values.nbytes
+    results = []
+    for shift in 0, packed.values.itemsize:
+        buffer = tiles.aligned(packed.values.size + 1, packed.values.dtype).view(np.uint8)
+        values = buffer[shift : shift + size].view(dtype)
+        values[:] = packed.values
+        points, out = packed._replace(values=values), np.zeros((90, 90), dtype)
+        tiles.sq_distances(points, points, dtype(1.0), False, out, where, 0, 90, room)
+        results.append(out)
+    np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_what_is_compiled_is_what_is_written(dtype):
     rng = np.random.default_rng(2)
     a, b = (tiles.pack(rng.standard_normal((80, 6)).astype(dtype)) for _ in range(2))

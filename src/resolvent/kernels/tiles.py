@@ -29,11 +29,16 @@ Array = np.ndarray
 
 # Registers for sums: 16 of 64 bytes with AVX-512; otherwise 12 of 32 bytes of the 16 of AVX2, or of
 # what the compiler makes of them.
-WIDE = bool(binding.get_host_cpu_features().get("avx512f"))
+try:
+    WIDE = bool(binding.get_host_cpu_features().get("avx512f"))
+except RuntimeError:  # LLVM does not know those of this system
+    WIDE = False
 BYTES, VECTORS = (64, 4) if WIDE else (32, 3)
 ROWS = 4
 NEAR = 384 * 1024  # bytes of panels that stay in the second cache while many rows meet them
-LINE = 64  # bytes of the cache: a vector that is on two lines takes twice as long to read
+# Bytes of a line of the cache: a vector that is on two lines takes twice as long to read. Loads do
+# not rely on it, since copies of packed points may lie anywhere.
+LINE = 64
 
 
 class Panels(NamedTuple):
@@ -132,7 +137,7 @@ def _multiply(
         here = builder.mul(k, number(lanes * VECTORS))
         columns = [
             builder.load(
-                builder.bitcast(pointer(right, here, v * lanes), vector.as_pointer()), align=BYTES
+                builder.bitcast(pointer(right, here, v * lanes), vector.as_pointer()), align=size
             )
             for v in range(VECTORS)
         ]
