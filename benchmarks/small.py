@@ -12,11 +12,13 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn import datasets, kernel_ridge, linear_model, svm
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 
 import resolvent
@@ -98,24 +100,49 @@ def seconds(work):
     return passed / count
 
 
+def uses():
+    """What else is done with small data: a name, and a function of ours and of scikit-learn's."""
+    X, y = load("iris")
+    grid = {"C": [0.1, 1.0, 10.0, 100.0], "gamma": [0.01, 0.1, 1.0]}
+    searches = [GridSearchCV(make(), grid) for make in (ours.SVC, svm.SVC)]
+    yield "GridSearchCV over SVC, iris, 12 points", [partial(one.fit, X, y) for one in searches]
+    X, y = load("breast_cancer")
+    for name in "SVC", "SVR", "LinearSVC":
+        models = [getattr(module, name)().fit(X, y) for module in (ours, svm)]
+        for n in 1, 10:
+            yield (
+                f"{name}, predict {n} of {len(X)} rows",
+                [partial(m.predict, X[:n]) for m in models],
+            )
+
+
+def compare(sides):
+    """Median seconds of ours, of scikit-learn's, and of their ratios, taken in turns."""
+    for work in sides:
+        work()
+    times = [[seconds(work) for work in sides] for _ in range(REPEATS)]
+    our, their = (statistics.median(column) for column in zip(*times, strict=True))
+    return our, their, statistics.median(b / a for a, b in times)
+
+
 def write(path):
     """Measure every cell, and write a Markdown table."""
-    rows, ratios = [], []
+    rows, ratios, others = [], [], []
     for name, data, n, C in cells():
-        sides = [fit(name, side, data, n, C) for side in ("ours", "theirs")]
-        for work in sides:
-            work()
-        times = [[seconds(work) for work in sides] for _ in range(REPEATS)]
-        our, their = (statistics.median(column) for column in zip(*times, strict=True))
-        ratio = statistics.median(b / a for a, b in times)
+        our, their, ratio = compare([fit(name, side, data, n, C) for side in ("ours", "theirs")])
         ratios.append(ratio)
         rows.append([name, data, str(n), f"{C:g}", f"{1e3 * our:.2f}", f"{1e3 * their:.2f}",
                      f"{ratio:.2f}"])  # fmt: skip
         print(" ".join(rows[-1]), flush=True)
+    for name, sides in uses():
+        our, their, ratio = compare(sides)
+        others.append(f"{name}: {1e3 * our:.3g} / {1e3 * their:.3g} ms, {ratio:.2f}.")
+        print(others[-1], flush=True)
     mean = report.geometric_mean(ratios)
     words = (
         f"Milliseconds of one fit, default settings but for C, and scikit-learn's divided by ours. "
-        f"Geometric mean over {len(ratios)} cells: {mean:.2f}; smallest: {min(ratios):.3f}."
+        f"Geometric mean over {len(ratios)} cells: {mean:.2f}; smallest: {min(ratios):.3f}.\n\n"
+        f"Beside fits, ours / scikit-learn's and their ratio:\n\n- " + "\n- ".join(others)
     )
     head = ["estimator", "data", "rows", "C", "resolvent", "scikit-learn", "ratio"]
     report.write_page(path, "Small fits", words, head, rows)

@@ -1,5 +1,7 @@
 """Tiles of kernel matrices of wide data, which have more rows."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -49,3 +51,14 @@ def test_predictions_by_tiles(width, n, monkeypatch):
     coef = np.random.default_rng(1).standard_normal((30, 2))
     scores = expansion.Expansion(kernel, X, coef, np.array([0.5, -1.0]))(new)
     np.testing.assert_allclose(scores, kernel(new, X) @ coef + [0.5, -1.0], atol=1e-5)
+
+
+def test_prepared_support_vectors_are_those_of_the_model():
+    X, new, coef = wide(30, 3), wide(4, 3), np.ones((30, 1))
+    model = expansion.Expansion(KERNEL, X, coef, np.zeros(1))
+    size = len(pickle.dumps(model))
+    np.testing.assert_allclose(model(new), KERNEL(new, X) @ coef, atol=1e-5)
+    assert len(pickle.dumps(model)) == size
+    model.rows, model.coef = X[:5], 2.0 * coef[:5]
+    for each in model, pickle.loads(pickle.dumps(model)):
+        np.testing.assert_allclose(each(new), 2.0 * KERNEL(new, X[:5]) @ coef[:5], atol=1e-5)

@@ -17,6 +17,7 @@ from resolvent.kernels import Kernel, Linear, Points
 
 TILE, WIDE_TILE = (512, 1024), (1280, 2048)  # rows, at most, and columns
 PARTS = 4  # into a multiple of which rows are cut, so that threads have the same work
+KEPT = 1 << 18  # elements of support vectors that stay prepared from one prediction to the next
 
 
 def as_samples(X: Any) -> Any:
@@ -63,6 +64,7 @@ class Expansion:
         self.kernel, self.rows = kernel, rows
         self.coef, self.intercept = coef, intercept
         self.weights = weights
+        self._prepared: tuple[Any, ...] = None, None
         if weights is None and isinstance(kernel, Linear):
             self.weights = np.zeros((len(intercept), rows.shape[1] + bool(kernel.bias)))
             if len(coef):
@@ -82,19 +84,9 @@ class Expansion:
             everything[self.rows] = self.coef
             scores += X @ everything
             return scores
-        reference = Points(self.rows, numeric=self.kernel.numeric)
+        reference, support = self._support()
         points = reference.like(X)
         most_rows = tile_rows(reference, TILE[0], WIDE_TILE[0])
-        most_columns = (WIDE_TILE if reference.width > WIDE else TILE)[1]
-        starts = range(0, len(reference), most_columns)
-        tiles = [slice(start, start + most_columns) for start in starts]
-        # Of one-vs-one problems each support vector is in few: class by class, most of a tile's
-        # columns are zero.
-        columns = [np.flatnonzero(self.coef[tile].any(axis=0)) for tile in tiles]
-        support = [
-            (reference.take(tile), here, self.coef[tile][:, here])
-            for tile, here in zip(tiles, columns, strict=True)
-        ]
         kernel = self.kernel
         parts = PARTS if kernel.parallel else 1
         count = parts * math.ceil(n / (parts * most_rows))
@@ -113,6 +105,29 @@ class Expansion:
 
         run(add, [(start,) for start in range(0, n, step)], kernel.parallel)
         return scores
+
+    def _support(self) -> tuple[Points, list[tuple[Points, np.ndarray, np.ndarray]]]:
+        """Support vectors, and tiles of them with the outputs in which they have coefficients."""
+        rows, coef, *prepared = self._prepared
+        if rows is self.rows and coef is self.coef:
+            return prepared[0], prepared[1]
+        assert self.kernel is not None
+        reference = Points(self.rows, numeric=self.kernel.numeric)
+        most = (WIDE_TILE if reference.width > WIDE else TILE)[1]
+        tiles = [slice(start, start + most) for start in range(0, len(reference), most)]
+        # Of one-vs-one problems each support vector is in few: class by class, most of a tile's
+        # columns are zero.
+        columns = [np.flatnonzero(self.coef[tile].any(axis=0)) for tile in tiles]
+        support = [
+            (reference.take(tile), here, self.coef[tile][:, here])
+            for tile, here in zip(tiles, columns, strict=True)
+        ]
+        if 0 < len(reference) * reference.width <= KEPT:
+            self._prepared = self.rows, self.coef, reference, support
+        return reference, support
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_prepared": (None, None)}
 
 
 def split_bias(
