@@ -338,7 +338,8 @@ class Machine(CallbackSupportMixin, BaseEstimator):
 
     def _scores_of(self, X: Any) -> np.ndarray:
         """Scores of the rows of an array, or what is like one."""
-        return self._expansion(self._read_new(X))
+        X = self._read_new(X)  # first: it says so where there is no fit
+        return self._expansion(X)
 
     # ---- tags -----------------------------------------------------------------------------
 
