@@ -117,7 +117,7 @@ def test_programs_are_told_of_the_stages(run):
         (("--target", "sold", "--drop", "state", "--rank", "auto"), {}, "rank='auto'"),
         (("--target", "sold", "--missing", "impute"), {}, "is not for fits on a cluster"),
         (("--target", "price", "-l", "hinge", "--drop", "state"), {}, "which are no labels"),
-        (("--target", "sold"), {"data": "none/*.parquet"}, "no Parquet file is there"),
+        (("--target", "sold"), {"data": "none/*.parquet"}, "there is no Parquet file"),
         (("--target", "sold"), {"data": "-"}, "that every worker can read"),
         (("--target", "sold", "--drop", "state"), {"where": "local:no"}, "local:4 for four"),
         (("--target", "sold", "--drop", "state"), {"where": "tcp://127.0.0.1:1"}, "no scheduler"),

@@ -135,9 +135,10 @@ def test_update_is_skipped_where_nothing_changes(loss):
     per_sweep = []
     for _ in range(30):
         before = len(panel.moved)
-        args = loss, panel, state, y, C, c, K.diagonal().copy(), np.zeros(3), np.arange(N)
-        rest = np.zeros(N, np.uint8), 0, N, np.full(3, np.inf), np.zeros(N)
-        sweeps.sweep.py_func(*args, *rest)  # the source that is compiled
+        column = sweeps.Column(y, C, c, K.diagonal().copy(), np.zeros(3))
+        rests = sweeps.Rests(np.zeros(N, np.uint8), 0, N, np.full(3, np.inf), np.zeros(N))
+        # the source that is compiled
+        sweeps.sweep.py_func(loss, panel, state, column, np.arange(N), rests)
         per_sweep.append(len(panel.moved) - before)
     assert all(h != 0 for _, h in panel.moved)
     assert per_sweep[0] > per_sweep[-1]

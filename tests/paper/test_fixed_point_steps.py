@@ -107,7 +107,7 @@ def test_columns_are_separate_problems(loss):
     point = Point.at(problem, np.zeros((3, N)))
     steps = fixed_point(problem, alpha, accelerate=False)(point)
     for _ in range(STEPS):
-        next(steps)
+        next(step for step in steps if step is not None)
     for j in range(3):
         *_, (alone, _) = our_fixed_point(loss, K, y[:, j], C[:, j], alpha, STEPS)
         assert np.abs(point.coef[j] - alone).max() <= 1e-12 * np.abs(alone).max()

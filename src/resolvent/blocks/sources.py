@@ -187,7 +187,9 @@ def paths_of(X: Any) -> list[Path]:
         else:
             paths.append(path)
     if not paths:
-        raise DataFileError("no Parquet file is there.", str(X))
+        folder = isinstance(X, str | Path) and Path(X).is_dir()
+        words = "is a directory in which there is" if folder else "there is"
+        raise DataFileError(f"{words} no Parquet file.", str(X))
     for path in paths:
         if not path.is_file():
             raise DataFileError("there is no such file.", str(path))

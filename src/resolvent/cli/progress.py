@@ -61,15 +61,15 @@ class Lines(logging.Handler):
     def __init__(self, output: Output) -> None:
         super().__init__()
         self.output = output
-        self.last = -math.inf
+        self.last = {False: -math.inf, True: -math.inf}  # of words, and of numbers
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write if the last line is a while ago."""
+        """Write if the last line of the kind is a while ago."""
         certificate = getattr(record, "certificate", None)
-        now = time.monotonic()
-        if now - self.last < LINE_EVERY:
+        now, has_numbers = time.monotonic(), certificate is not None
+        if now - self.last[has_numbers] < LINE_EVERY:
             return
-        self.last = now
+        self.last[has_numbers] = now
         if certificate is None:  # a search tells in words how far it is
             self.output.progress(record.getMessage())
             return

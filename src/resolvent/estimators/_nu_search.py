@@ -19,6 +19,7 @@ COLLAPSED = 1e-9  # relative width of a bracket in which solutions differ by the
 NEAR = 1e-4  # relative width of the bracket that is looked for with more exact solutions
 RIGHT = 1e-4  # relative miss of a mass that is nearly right,
 PATIENCE = 3  # and solutions with it, and a small gap that does not halve: they are too rough
+FEW = 2000  # samples whose solutions, in one compiled call, cost too little to be rough
 ROUGH = 1e-3  # how exact solutions far from the right mass are at least,
 OF_MISS = 1e-2  # and how exact in units of the square of what the mass is off by
 STOPS = (Status.CALLBACK, Status.MAX_ITER, Status.TIME_LIMIT, Status.INTERRUPTED)
@@ -61,7 +62,8 @@ class Search:
         self.worst = Status.CONVERGED  # of the solutions for given sizes
         self.history: list[Record] = []
         self.miss = 1.0  # of the mass, by the last trial
-        self.rough = True  # whether solutions far from the right mass may be less exact
+        # Whether solutions far from the right mass may be less exact.
+        self.rough = problem.K.n > FEW
         self._open()
         self.best = problem.certificate(self.few)
 
