@@ -13,7 +13,7 @@ from resolvent.grams.chunks import HeldRows
 from resolvent.kernels import RBF
 from resolvent.losses import LOSSES, as_loss
 from resolvent.problem import sums
-from resolvent.solvers.choice import OUT, choose, take_best
+from resolvent.solvers.choice import OUT, Column, choose, take_best
 
 GAINS = st.lists(st.sampled_from([OUT, 0.0, 0.5, 1.0, 2.0, 1e300]), min_size=1, max_size=30)
 
@@ -35,7 +35,8 @@ def chosen(paired, slot, before, size=8):
     C = np.where(np.arange(n) == 3, 0.0, 1.0)
     c, alpha = 0.3 * y * C, np.full(n, 0.5)
     loss, held = as_loss("hinge"), HeldRows(np.empty((n, n)), slot)
-    block, b, largest = choose(loss, y, C, c, z, 0.0, alpha, held, before, size, paired, 1.0)
+    column = Column(y, C, c, z, alpha)
+    block, b, largest = choose(loss, column, 0.0, held, before, size, paired, 1.0)
     h = np.array(
         [
             sums.answer(loss, *x) if x[1] > 0.0 else 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from resolvent._jit import bits_of, compiled, inner, resolvent, slope
 from resolvent.grams.panels import add_held_rows, has_row, row_of
 from resolvent.problem.certificate import dual_of, is_within, primal_of
 from resolvent.problem.sums import SHARP, Vector, answer, find_offset, sums
-from resolvent.solvers.choice import Index, choose
+from resolvent.solvers.choice import Column, Index, choose
 from resolvent.solvers.pairs import pair_along, pair_apart
 
 Matrix = NDArray[Any]  # float32 or float64
@@ -23,6 +23,24 @@ MAX_UPDATES = 8  # for each coordinate of a block
 OFFSET_EVERY = 64  # updates: the choice of pairs needs the offset only roughly
 STUCK = 1e-9  # a partner that can move by so little of what is wanted is at its bound
 INDEX_BITS = np.int64(0xFFF)
+
+
+class Rules(NamedTuple):
+    """How blocks are solved."""
+
+    paired: bool  # whether there is an offset, so that coordinates move along e_i - e_j
+    noise: float  # curvatures below this, relative to k_ii, are rounding
+    filled: bool  # whether the caller has put all of a block's matrix into the room for it
+    tol: float  # relative gap at which there is no next block
+
+
+class Blocks(NamedTuple):
+    """Where the choice of blocks is."""
+
+    before: Index  # solved last
+    block: Index  # to be solved; empty before the first is chosen
+    size: int  # of the next,
+    most: int  # and of any
 
 
 @inner
@@ -52,19 +70,7 @@ def row_within(K: Matrix, here: NDArray[np.bool_], held: Any, block: Index, i: i
 
 @inner
 def solve_block(
-    loss: Any,
-    all_y: Vector,
-    all_C: Vector,
-    all_c: Vector,
-    all_z: Vector,
-    b: float,
-    all_alpha: Vector,
-    held: Any,
-    room: Matrix,
-    block: Index,
-    paired: bool,
-    noise: float,
-    filled: bool,
+    loss: Any, column: Column, b: float, held: Any, room: Matrix, block: Index, rules: Rules
 ) -> tuple[float, int, Index, Vector]:
     """Greedy updates within a block until its best gain is a fraction of the first.
 
@@ -74,13 +80,14 @@ def solve_block(
     coefficients are updated in place; the scores, without the offset, are left to the caller.
 
     Rows of the kernel matrix are those `held`; `room` is for the entries of the block's own matrix
-    that are needed, unless it is `filled` with all of them. The gain of a single update is at least
+    that are needed, unless it is filled with all of them. The gain of a single update is at least
     k_ii h_i^2 / 2, whatever the loss.
     Coordinates move in pairs: the first by that gain, its partner by the largest gain of both
-    together in the quadratic model (second-order choice). With an offset (`paired`) they move along
-    e_i - e_j, so that their sum stays. Curvatures of less than `noise`, relative to k_ii, are
-    rounding.
+    together in the quadratic model (second-order choice). With an offset they move along e_i - e_j,
+    so that their sum stays.
     """
+    all_y, all_C, all_c, all_z, all_alpha = column
+    paired, noise, filled, _ = rules
     n, max_updates = len(block), MAX_UPDATES * len(block)
     K = room[: n * n].reshape(n, n)
     y = np.empty(n, all_y.dtype)  # complex where rows have offsets
@@ -163,32 +170,21 @@ def solve_block(
 @compiled
 def advance(
     loss: Any,
-    y: Vector,
-    C: Vector,
-    c: Vector,
-    z: Vector,
+    column: Column,
     b: float,
-    alpha: Vector,
     held: Any,
     room: Matrix,
-    before: Index,
-    block: Index,
-    size: int,
-    most: int,
-    paired: bool,
-    noise: float,
+    blocks: Blocks,
+    rules: Rules,
     last: float,
-    tol: float,
-    filled: bool,
     out: Index,
     out_change: Vector,
 ) -> tuple[int, int, int, float, float, int, float, float]:
     """Solve a block and choose the next; go on so while they are small and their rows at hand.
 
-    It ends after a bounded time, or where the gap is within `tol` with the offset at hand, or with
-    the next block if those are to be `filled` by the caller, as the first is. If
-    `block` is empty the first is chosen. Blocks double in size, up to `most`, while most of their
-    coefficients are not zero.
+    It ends after a bounded time, or where the gap is within the tolerance with the offset at hand,
+    or with the next block if the caller fills them. Blocks double in size, as far as they may,
+    while most of their coefficients are not zero.
 
     In the rows of `out` are then the block solved last, the next, and which coordinates moved, by
     how much (`out_change`), where the scores have not followed: that is left to the caller, and the
@@ -196,12 +192,12 @@ def advance(
     next block, its size, the multiply-adds within blocks, and those for the scores of all. (No
     arrays: for those Numba calls Python functions, where an interrupt would become an error.)
     """
+    y, C, c, z, _ = column
+    before, block, size, most = blocks
     n, within, beyond, overhead = len(y), 0.0, 0.0, 0.0
     while True:
         if len(block) > 0:
-            b, updates, moved, change = solve_block(
-                loss, y, C, c, z, b, alpha, held, room, block, paired, noise, filled
-            )
+            b, updates, moved, change = solve_block(loss, column, b, held, room, block, rules)
             within += UPDATE * len(block) * updates
             beyond += len(block) * n
             overhead += BLOCK_PASS
@@ -216,9 +212,10 @@ def advance(
                 return *counts, b, last, size, within, beyond
             add_held_rows(held, moved, change, z)
             before = block
-        block, b, last = choose(loss, y, C, c, z, b, alpha, held, before, size, paired, last)
+        block, b, last = choose(loss, column, b, held, before, size, rules.paired, last)
         enough = within + beyond + overhead > ITERATION
-        if enough or filled or not at_hand(held, block) or is_done(tol, loss, y, C, c, z, b):
+        ended = enough or rules.filled or not at_hand(held, block)
+        if ended or is_done(rules.tol, loss, y, C, c, z, b):
             counts = put(before, out[0]), put(block, out[1]), 0
             return *counts, b, last, size, within, beyond
 

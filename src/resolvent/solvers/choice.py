@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,17 @@ from resolvent.grams.panels import has_row
 from resolvent.problem.sums import SHARP, Vector, answer, find_offset
 
 Index = NDArray[np.int64]
+
+
+class Column(NamedTuple):
+    """One problem, as the compiled loops of the greedy method see it."""
+
+    y: Vector
+    C: Vector
+    c: Vector
+    z: Vector  # scores, without the offset
+    alpha: Vector  # 1 / k_ii
+
 
 UNKEPT = 0.2  # how much a gain counts where the row is not at hand
 OUT = -1.0
@@ -81,12 +92,8 @@ def places(inside: NDArray[np.bool_]) -> Index:
 @inner
 def choose(
     loss: Any,
-    y: Vector,
-    C: Vector,
-    c: Vector,
-    z: Vector,
+    column: Column,
     b: float,
-    alpha: Vector,
     held: Any,
     before: Index,
     size: int,
@@ -97,12 +104,12 @@ def choose(
 
     Returns them in order, the offset, and the largest move, that before being `last`.
 
-    The gain of a move h alone is at least k_ii h^2 / 2; `alpha` are 1 / k_ii. Half of the block at
-    most is of the one `before`: those that were just moved may have to answer the moves of others,
-    and without them blocks would undo each other's work. Rows that are not `held`
-    are asked for only where those at hand promise little, and then many at a time, which
-    is much faster than few.
+    The gain of a move h alone is at least k_ii h^2 / 2. Half of the block at most is of the one
+    `before`: those that were just moved may have to answer the moves of others, and without them
+    blocks would undo each other's work. Rows that are not `held` are asked for only where those at
+    hand promise little, and then many at a time, which is much faster than few.
     """
+    y, C, c, z, alpha = column
     n = len(y)
     if paired:
         b = find_offset(loss, y, C, c, z, alpha, 0.0, b, OFFSET * last, 0.0, 0.0)

@@ -9,6 +9,7 @@ import numpy as np
 from resolvent._costs import THREADS_FROM
 from resolvent.problem import Problem
 from resolvent.solvers import blocks
+from resolvent.solvers.choice import Column
 from resolvent.solvers.free import FreeStep
 from resolvent.solvers.iterate import Iteration, Point, Steps
 
@@ -48,7 +49,7 @@ def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Calla
     share = max(2 * FIRST_BLOCK, problem.n // SHARE)
     size = max(2, min(BLOCK, share, gram.capacity // 2))
     room = np.empty(min(size, problem.n) ** 2, gram.dtype)
-    none = np.empty(0, np.int64)
+    none, noise = np.empty(0, np.int64), 4.0 * float(np.finfo(gram.dtype).eps)
     out, change = np.empty((3, size), np.int64), np.empty(size)
 
     def steps(point: Point) -> Steps:
@@ -74,23 +75,13 @@ def greedy(problem: Problem, tol: float = 0.0, accelerate: bool = True) -> Calla
             fills = problem.n * size > THREADS_FROM and gram.fill(block[j], room)
             *counts, b, largest[j], sizes[j], within, beyond = blocks.advance(
                 problem.loss,
-                problem.y[j],
-                problem.C[j],
-                point.coef[j],
-                point.state[j],
+                Column(problem.y[j], problem.C[j], point.coef[j], point.state[j], alpha),
                 point.intercept[j],
-                alpha,
                 held,
                 room,
-                before[j],
-                block[j],
-                sizes[j],
-                size,
-                problem.fit_intercept,
-                4.0 * float(np.finfo(gram.dtype).eps),
+                blocks.Blocks(before[j], block[j], sizes[j], size),
+                blocks.Rules(problem.fit_intercept, noise, bool(fills), float(tol)),
                 largest[j],
-                tol,
-                fills,
                 out,
                 change,
             )
