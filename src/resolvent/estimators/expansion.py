@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
+from resolvent._costs import worth_threads
 from resolvent._threads import run
 from resolvent.grams.linear import LinearGram
 from resolvent.grams.panels import add_scores
@@ -88,7 +89,9 @@ class Expansion:
         points = reference.like(X)
         most_rows = tile_rows(reference, TILE[0], WIDE_TILE[0])
         kernel = self.kernel
-        parts = PARTS if kernel.parallel else 1
+        work = n * len(reference) * max(reference.width, 1)
+        parallel = kernel.parallel and worth_threads(work)
+        parts = PARTS if parallel else 1
         count = parts * math.ceil(n / (parts * most_rows))
         step = math.ceil(n / count)
 
@@ -103,7 +106,7 @@ class Expansion:
                 else:  # then a copy of the tile in the precision of the coefficients is worth it
                     scores[rows, here] += tile @ coef
 
-        run(add, [(start,) for start in range(0, n, step)], kernel.parallel)
+        run(add, [(start,) for start in range(0, n, step)], parallel)
         return scores
 
     def _support(self) -> tuple[Points, list[tuple[Points, np.ndarray, np.ndarray]]]:
